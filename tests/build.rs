@@ -19,7 +19,9 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
-    println!("cargo::rerun-if-changed=references/pytorch_f64.txt");
+    for text in ["pytorch_f64.txt", "pytorch_bf16.txt", "pytorch_f16.txt"] {
+        println!("cargo::rerun-if-changed=references/{text}");
+    }
     let (on_gpus, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
     let (words, others): (Vec<Program>, _) = on_gpus.into_iter().partition(Program::is_of_words);
     write("ops.rs", words.iter().map(module).collect());

@@ -17,9 +17,10 @@ use precast_compiler::ops::{
     AttrDecl, Bindings, Builder, Example, Item, Op, OpError, Signature, items, op_of, optimizer, resolve,
 };
 use precast_compiler::oracle::{Data, Tensor, run_graph};
+use precast_compiler::stages::grad::differentiate;
 use proc_macro2::Span;
-use std::collections::BTreeSet;
-use support::{Numbers, builder, compare, extents};
+use std::collections::{BTreeMap, BTreeSet};
+use support::{BATCH, Numbers, builder, compare, extents, probe};
 
 fn ops() -> impl Iterator<Item = &'static Op> {
     items().filter_map(|item| match item {
@@ -80,17 +81,25 @@ fn signatures_parse_and_examples_keep_them() {
 
 /// The graph of an example, its input nodes and its results.
 fn build(example: &Example) -> (Graph, Vec<Value>, Vec<Value>) {
+    build_in(example, DType::F32)
+        .unwrap_or_else(|error| panic!("`{}`: {} {:?}", example.call, error.message, error.help))
+}
+
+/// The same with inputs of f32 converted to a type before the call.
+fn build_in(example: &Example, float: DType) -> Result<(Graph, Vec<Value>, Vec<Value>), OpError> {
     let mut graph = Graph::default();
     let types = example.input_types().unwrap();
-    let inputs: Vec<Value> = types
-        .into_iter()
-        .enumerate()
-        .map(|(k, ty)| graph.push(Kind::Input(k), vec![], Some(ty), Span::call_site()))
-        .collect();
-    let names: Vec<(&str, Value)> = example.inputs.iter().map(|(name, ..)| *name).zip(inputs.iter().copied()).collect();
-    let results = call(&mut graph, example.call, &names)
-        .unwrap_or_else(|error| panic!("`{}`: {} {:?}", example.call, error.message, error.help));
-    (graph, inputs, results)
+    let mut input = |(k, ty)| graph.push(Kind::Input(k), vec![], Some(ty), Span::call_site());
+    let inputs: Vec<Value> = types.into_iter().enumerate().map(&mut input).collect();
+    let mut converted = inputs.clone();
+    for value in &mut converted {
+        if graph.ty(*value).dtype == DType::F32 {
+            *value = builder(&mut graph, &mut 0).convert(*value, float)?;
+        }
+    }
+    let names: Vec<(&str, Value)> = example.inputs.iter().map(|(name, ..)| *name).zip(converted).collect();
+    let results = call(&mut graph, example.call, &names)?;
+    Ok((graph, inputs, results))
 }
 
 fn tensor(ty: &Type, values: Vec<f64>) -> Tensor {
@@ -129,45 +138,125 @@ fn weighted(b: &mut Builder<'_>, results: &[Value], weights: &[Value]) -> Result
     Ok(total)
 }
 
+/// The sum of an example's results, each times a weight, whose inputs follow the example's. Nothing where the example has
+/// types of two bytes itself, or a call of it lacks the type.
+fn weighted_in(example: &Example, float: DType) -> Option<Graph> {
+    let (plain, ..) = build(example);
+    // The derivative of rounding is taken for 1, and its differences are steps.
+    if plain.nodes.iter().any(|node| node.ty.as_ref().is_some_and(|ty| ty.dtype.is_stored())) {
+        return None;
+    }
+    let (mut graph, inputs, results) = build_in(example, float).ok()?;
+    graph.outputs = results;
+    let mut graph = expand(&graph);
+    let results = std::mem::take(&mut graph.outputs);
+    let mut weights = vec![];
+    for &result in &results {
+        let ty = Type { dtype: DType::F32, ..graph.ty(result).clone() };
+        let place = inputs.len() + weights.len();
+        weights.push(graph.push(Kind::Input(place), vec![], Some(ty), Span::call_site()));
+    }
+    let mut sites = 0;
+    let loss = weighted(&mut builder(&mut graph, &mut sites), &results, &weights).unwrap();
+    graph.outputs = vec![loss];
+    Some(simplify(graph, &mut []))
+}
+
+/// Numbers for such a graph, and the inputs of the example that are floats.
+fn sample(example: &Example, k: usize, graph: &Graph) -> (Vec<Tensor>, Vec<Value>) {
+    let mut numbers = Numbers::new(7 * k as u32 + 3);
+    let mut tensors: Vec<Tensor> = vec![];
+    for (ty, (.., domain)) in example.input_types().unwrap().iter().zip(example.inputs) {
+        let count = extents(&ty.shape).iter().product();
+        tensors.push(tensor(ty, domain.sample(count, &mut || numbers.word())));
+    }
+    let mut floats = vec![];
+    for (place, value) in graph.inputs() {
+        let ty = graph.ty(value);
+        if place < example.inputs.len() {
+            floats.extend((ty.dtype == DType::F32).then_some(value));
+        }
+    }
+    let types: BTreeMap<usize, Type> = graph.inputs().map(|(place, value)| (place, graph.ty(value).clone())).collect();
+    for (_, ty) in types.range(example.inputs.len()..) {
+        let count = extents(&ty.shape).iter().product();
+        let values = (0..count).map(|_| numbers.float()).collect();
+        tensors.push(tensor(ty, values));
+    }
+    (tensors, floats)
+}
+
 #[test]
 fn derivatives_of_examples_are_those_of_finite_differences() {
     for op in ops() {
         for (k, example) in op.examples.iter().enumerate() {
-            let (mut graph, inputs, results) = build(example);
-            graph.outputs = results;
-            // The derivative of rounding is taken for 1, and its differences are steps.
-            if graph.nodes.iter().any(|node| node.ty.as_ref().is_some_and(|ty| ty.dtype.is_stored())) {
-                continue;
-            }
-            let mut graph = expand(&graph);
-            let mut numbers = Numbers::new(7 * k as u32 + 3);
-            let mut tensors: Vec<Tensor> = vec![];
-            for (&input, (.., domain)) in inputs.iter().zip(example.inputs) {
-                let ty = graph.ty(input).clone();
-                let count = extents(&ty.shape).iter().product();
-                tensors.push(tensor(&ty, domain.sample(count, &mut || numbers.word())));
-            }
-            let results = std::mem::take(&mut graph.outputs);
-            let mut weights = vec![];
-            for &result in &results {
-                let ty = Type { dtype: DType::F32, ..graph.ty(result).clone() };
-                let count = extents(&ty.shape).iter().product();
-                let values = (0..count).map(|_| numbers.float()).collect();
-                weights.push(graph.push(Kind::Input(tensors.len()), vec![], Some(ty.clone()), Span::call_site()));
-                tensors.push(tensor(&ty, values));
-            }
-            let mut sites = 0;
-            let loss = weighted(&mut builder(&mut graph, &mut sites), &results, &weights).unwrap();
-            graph.outputs = vec![loss];
-            let graph = simplify(graph, &mut []);
-            let nodes: Vec<(usize, Value)> = graph.inputs().collect();
-            let floats: Vec<Value> = nodes
-                .into_iter()
-                .filter(|&(k, v)| k < example.inputs.len() && graph.ty(v).dtype == DType::F32)
-                .map(|(_, v)| v)
-                .collect();
+            let Some(graph) = weighted_in(example, DType::F32) else { continue };
+            let (tensors, floats) = sample(example, k, &graph);
             compare(example.call, graph, tensors, &floats, 1);
         }
+    }
+}
+
+/// Numbers of the type near others: whole where those are, and else all different, and no multiples of a quarter, at
+/// which functions of the examples have bends and steps.
+fn rounded(dtype: DType, numbers: &mut [f64]) {
+    let mut seen = BTreeSet::new();
+    for x in numbers.iter_mut().filter(|x| **x != x.trunc()) {
+        let mut near = dtype.nearest(*x);
+        let small = |x: f64| x != 0.0 && x.abs() < 16.0;
+        while small(near) && (4.0 * near == (4.0 * near).trunc() || !seen.insert(near.to_bits())) {
+            near = dtype.nearest(near * (1.0 + dtype.epsilon()));
+        }
+        *x = near;
+    }
+}
+
+/// Compares the gradients of an example in a type of two bytes with differences of the example in f32 at the same inputs;
+/// gives how many there are. Each gradient is of the type, and rounded so often.
+fn narrow_derivatives(example: &Example, k: usize, dtype: DType, roundings: f64) -> usize {
+    let Some(plain) = weighted_in(example, DType::F32) else { return 0 };
+    let (mut tensors, _) = sample(example, k, &plain);
+    let Some(mut graph) = weighted_in(example, dtype) else { return 0 };
+    for tensor in &mut tensors {
+        if let Data::Float(DType::F32, numbers) = &mut tensor.data {
+            rounded(dtype, numbers);
+        }
+    }
+    let own = graph.inputs().filter(|(place, _)| *place < example.inputs.len());
+    let inputs: Vec<(usize, Value)> = own.filter(|(_, v)| graph.ty(*v).dtype == DType::F32).collect();
+    let wrt: Vec<Value> = inputs.iter().map(|(_, v)| *v).collect();
+    let loss = graph.outputs[0];
+    graph.outputs = differentiate(&mut graph, loss, &wrt);
+    let gradients = run_graph(&simplify(graph, &mut []), &tensors, &[("B", BATCH)]);
+    // Half a unit in the last place, and what f64 adds.
+    let rounding = |x: f64| roundings * 0.501 * dtype.epsilon() * x.abs().max(dtype.smallest_normal());
+    for ((place, _), gradient) in inputs.iter().zip(&gradients) {
+        assert!(gradient.f64s().iter().all(|x| dtype.nearest(*x) == *x), "`{}` in {dtype}", example.call);
+        let what = format!("{} in {dtype}", example.call);
+        probe(&what, &plain, &tensors, *place, gradient, &rounding).unwrap_or_else(|why| panic!("{why}"));
+    }
+    gradients.len()
+}
+
+#[test]
+fn derivatives_in_two_bytes_are_finite_differences_of_what_is_not_rounded() {
+    for dtype in [DType::BF16, DType::F16] {
+        let (mut count, mut compared) = (0, BTreeSet::new());
+        for op in ops() {
+            // Quotients of numbers of few bits are whole, where a remainder steps.
+            if op.name == "rem" {
+                continue;
+            }
+            // What lies at several places beyond an edge is added up in the type.
+            let roundings = if op.name == "pad" { 4.0 } else { 1.0 };
+            for (k, example) in op.examples.iter().enumerate() {
+                let found = narrow_derivatives(example, k, dtype, roundings);
+                count += found;
+                compared.extend((found > 0).then_some(op.name));
+            }
+        }
+        println!("{dtype}: {count} gradients of {} ops", compared.len());
+        assert!(count >= 550 && compared.len() >= 150, "{dtype}: {count} of {} ops", compared.len());
     }
 }
 

@@ -9,6 +9,10 @@ use precast_cpu::OutOfMemory;
 
 use crate::difference::Difference;
 
+mod loader;
+
+pub use loader::LoaderError;
+
 /// The result of everything that can fail at run time.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
@@ -292,30 +296,6 @@ impl Part {
     }
 }
 
-/// Why samples do not make batches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum LoaderError {
-    /// The two columns differ in length.
-    Lengths {
-        /// The number of inputs.
-        inputs: usize,
-        /// The number of targets.
-        targets: usize,
-    },
-    /// There are no samples.
-    NoSamples,
-    /// There are more samples than a loader can number.
-    TooMany {
-        /// The number of samples.
-        samples: usize,
-    },
-    /// A batch of no samples was asked for.
-    NoBatch,
-    /// A fraction is not between 0 and 1.
-    Fraction(f32),
-}
-
 impl From<OutOfMemory> for Error {
     fn from(OutOfMemory { words }: OutOfMemory) -> Self {
         Error::Memory { words }
@@ -350,13 +330,7 @@ impl fmt::Display for Error {
             Error::ParameterLength { name, found, expected } => {
                 write!(f, "`{name}` has {expected} values, but {found} were given")
             }
-            Error::Quantized { name } => {
-                write!(f, "`{name}` is stored as integers with scales, which `quantized_parameter` gives")
-            }
-            Error::NotQuantized { name } => write!(f, "`{name}` is stored as floats, which `parameter` gives"),
-            Error::NotFinite { name, number } => {
-                write!(f, "`{name}` is stored as integers, and {number} is none, whatever its scale")
-            }
+            Error::Quantized { .. } | Error::NotQuantized { .. } | Error::NotFinite { .. } => self.fmt_stored(f),
             Error::Group { pattern, parameter, neighbour } => write!(
                 f,
                 "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 numbers and are updated together"
@@ -435,6 +409,19 @@ impl Error {
         }
     }
 
+    fn fmt_stored(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Quantized { name } => {
+                write!(f, "`{name}` is stored as integers with scales, which `quantized_parameter` gives")
+            }
+            Error::NotQuantized { name } => write!(f, "`{name}` is stored as floats, which `parameter` gives"),
+            Error::NotFinite { name, number } => {
+                write!(f, "`{name}` is stored as integers, and {number} is none, whatever its scale")
+            }
+            _ => unreachable!("`fmt` sends only the errors of stored parameters here"),
+        }
+    }
+
     fn fmt_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
@@ -479,33 +466,6 @@ impl core::error::Error for Error {
             Error::Io { source, .. } => Some(source),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for LoaderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoaderError::Lengths { inputs, targets } => {
-                write!(
-                    f,
-                    "a loader needs as many targets as inputs, but there are {targets} targets and {inputs} inputs"
-                )
-            }
-            LoaderError::NoSamples => write!(f, "a loader needs at least one sample"),
-            LoaderError::TooMany { samples } => {
-                write!(f, "a loader serves at most {} samples, but there are {samples}", u32::MAX)
-            }
-            LoaderError::NoBatch => write!(f, "a batch needs at least one sample"),
-            LoaderError::Fraction(fraction) => {
-                write!(f, "a split needs a fraction between 0 and 1, but got {fraction}")
-            }
-        }
-    }
-}
-
-impl From<LoaderError> for Error {
-    fn from(error: LoaderError) -> Self {
-        Error::Loader(error)
     }
 }
 

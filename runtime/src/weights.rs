@@ -48,6 +48,12 @@ pub struct Weights<D: Device = Cpu, T: Float = f32> {
     float: PhantomData<fn() -> T>,
 }
 
+impl<D: Device, T: Float> fmt::Debug for Weights<D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {:?}", self.spec.name, self.device)
+    }
+}
+
 impl<T: Float> Weights<Cpu, T> {
     /// Draws every parameter by its own rule from `seed`.
     #[doc(hidden)]
@@ -231,11 +237,5 @@ impl<D: Device, T: Float> Weights<D, T> {
 impl<T: Float> Clone for Weights<Cpu, T> {
     fn clone(&self) -> Self {
         Weights::new(self.spec, Cpu, self.pool.clone()).with_foreign(&self.foreign)
-    }
-}
-
-impl<D: Device, T: Float> fmt::Debug for Weights<D, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on {:?}", self.spec.name, self.device)
     }
 }

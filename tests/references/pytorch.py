@@ -2,9 +2,17 @@
 
     python pytorch.py > pytorch.txt
     python pytorch.py f64 > pytorch_f64.txt
+    python pytorch.py bf16 > pytorch_bf16.txt
+    python pytorch.py f16 > pytorch_f16.txt
 
 The second file is for models in float64: its numbers have 17 digits, and inputs and parameters are any float64. Of each
 function and layer it has the first case that is small, and of those with kernels of their own the first.
+
+The last two are for arguments of two bytes. There PyTorch computes with tensors of that type, on the CPU, and its
+gradients are of that type, too; the weighed sum is one of float32. Of each function they have the first case that is
+small. Layers are left out, whose parameters are float32. At the end are calls on the numbers at which a type ends, without
+gradients. Functions that PyTorch's CPU lacks for a type (`WIDENED`) get the arguments in float32, and the result is
+rounded once.
 
 A case starts with `op` and the call as a model writes it, or with `layer` and the field's type. Then follow the inputs,
 the parameters of the layer (`self.`), the results (`=`) and the gradients (`d`), each with its type and its numbers. The
@@ -27,14 +35,23 @@ torch.set_default_dtype(torch.float64)
 print(f"# torch {torch.__version__.split('+')[0]}")
 
 # The type of the file's floats, and how many digits name each of its numbers.
-DOUBLE = sys.argv[1:] == ["f64"]
-KIND, DTYPE, DIGITS = ("f64", torch.float64, 17) if DOUBLE else ("f32", torch.float32, 9)
+KIND = (sys.argv[1:] or ["f32"])[0]
+DTYPE, DIGITS = {"f32": (torch.float32, 9), "f64": (torch.float64, 17), "bf16": (torch.bfloat16, 5),
+                 "f16": (torch.float16, 6)}[KIND]
+NARROW = KIND in ("bf16", "f16")
+# What PyTorch computes in.
+COMPUTED = DTYPE if NARROW else torch.float64
 
 # The most numbers of a case in the file of float64, what may have more, and what PyTorch computes with numbers of float32.
-SMALL = 63
+SMALL = 150 if NARROW else 63
 LARGE = {"layer BatchNorm1d", "layer GroupNorm", "layer Linear", "op attend", "op conv2d", "op conv_transpose2d", "op ctc_loss",
          "op einsum", "op matmul", "op max_pool2d", "op rms_norm"}
 ROUNDED = {"op hard_sigmoid"}
+
+# What a file of two bytes lacks: functions whose results have the type of parameters, what is mixed with such, and
+# alignments, where PyTorch lacks the function and the call's own logarithms are rounded.
+LEFT_OUT = {"op one_hot", "op x * linspace", "op x * arange", "op ctc_loss"}
+WIDENED = {"op cdist", "op rotary", "op multi_margin_loss"}
 
 # Where the pieces of piecewise activations meet, and where careless formulas overflow.
 EDGES = [-100.0, -6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0, 100.0]
@@ -94,11 +111,28 @@ def bits(*shape):
 
 def shown(name, tensor):
     """One line: the name, the type and the numbers."""
-    kind = {torch.float64: KIND, torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
+    kind = {COMPUTED: KIND, torch.float32: "f32", torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
     shape = f"[{', '.join(map(str, tensor.shape))}]" if tensor.shape else ""
-    whole = tensor.dtype != torch.float64
-    numbers = " ".join(str(int(x)) if whole else f"{x:.{DIGITS}g}" for x in tensor.detach().flatten().tolist())
+    whole = not tensor.dtype.is_floating_point
+    digits = 17 if NARROW and tensor.dtype == torch.float32 else DIGITS
+    numbers = " ".join(str(int(x)) if whole else f"{x:.{digits}g}" for x in tensor.detach().flatten().tolist())
     return f"{name} {kind}{shape}: {numbers}"
+
+
+def left_out(item):
+    """Whether the file has nothing of the function or layer, or has it already."""
+    if NARROW:
+        return item in written | LEFT_OUT or item.startswith("layer")
+    return KIND == "f64" and item in written | ROUNDED
+
+
+def widened(function):
+    """The function, computed in float32 and its results rounded once."""
+    def call(*inputs):
+        results = function(*(x.float() if x.is_floating_point() else x for x in inputs))
+        return results.to(DTYPE) if isinstance(results, torch.Tensor) else tuple(x.to(DTYPE) for x in results)
+
+    return call
 
 
 def case(head, function, parameters, draw):
@@ -107,15 +141,18 @@ def case(head, function, parameters, draw):
     torch.manual_seed(count)
     count += 1
     item = head.split("(")[0]
-    if DOUBLE and item in written | ROUNDED:
+    if left_out(item):
         return
     inputs = draw()
     parameters = parameters()
     function = function(parameters)
     for name, tensor in inputs.items():
         assert tensor.dtype != torch.float64 or torch.equal(exact(tensor), tensor), f"{head}: {name}"
+    if NARROW:
+        inputs = {name: x.to(DTYPE) if x.dtype == torch.float64 else x for name, x in inputs.items()}
+        function = widened(function) if item in WIDENED else function
     tensors = [*inputs.items(), *((f"self.{name}", tensor) for name, tensor in parameters.items())]
-    floats = {name: x for name, x in inputs.items() if x.dtype == torch.float64}
+    floats = {name: x for name, x in inputs.items() if x.dtype == COMPUTED}
     leaves = {**floats, **{f"self.{name}": x for name, x in parameters.items()}}
     for leaf in leaves.values():
         leaf.requires_grad_(True)
@@ -124,15 +161,16 @@ def case(head, function, parameters, draw):
     loss = torch.zeros(())
     for result in results:
         tensors.append(("=", result))
-        if result.dtype == torch.float64:
+        if result.dtype == COMPUTED:
             i = torch.arange(result.numel())
+            result = result.float() if NARROW else result
             loss = loss + (result.flatten() * (((7 * i + 3) % 11) - 4.5) / 4).sum()
     if loss.requires_grad:
         gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
         for name, gradient in zip(leaves, gradients):
             if gradient is not None:
                 tensors.append((f"d {name}", gradient))
-    if not DOUBLE or item in LARGE or sum(tensor.numel() for _, tensor in tensors) <= SMALL:
+    if KIND == "f32" or item in LARGE or sum(tensor.numel() for _, tensor in tensors) <= SMALL:
         written.add(item)
         print("\n".join([f"\n{head}", *(shown(*tensor) for tensor in tensors)]))
 
@@ -363,7 +401,7 @@ op("scatter_add(x, i, y, axis = 1)", lambda x, i, y: x.scatter_add(1, i, y),
    x=lambda: normal(3, 4), i=lambda: below(4, 3, 6), y=lambda: normal(3, 6))
 op("index_add(x, i, y)", lambda x, i, y: x.index_add(0, i, y),
    x=lambda: normal(4, 2), i=lambda: below(4, 6), y=lambda: normal(6, 2))
-op("segment_sum(x, i, 4)", lambda x, i: torch.zeros(4, 2).index_add(0, i, x), x=lambda: normal(6, 2), i=lambda: below(4, 6))
+op("segment_sum(x, i, 4)", lambda x, i: x.new_zeros(4, 2).index_add(0, i, x), x=lambda: normal(6, 2), i=lambda: below(4, 6))
 
 # Masks, diagonals and repetition.
 op("masked_fill(x, c, -2.0)", lambda x, c: x.masked_fill(c, -2.0), x=lambda: normal(3, 4), c=lambda: bits(3, 4))
@@ -554,3 +592,67 @@ op('ctc_loss(log_softmax(x, axis = 2), y, i, t, reduction = "sum", blank = 6, ze
    t=lambda: torch.tensor([4, 3, 0, 2]))
 op("ctc_loss(log_softmax(x, axis = 2), y, i, t)", ctc, x=lambda: normal(37, 1, 3), y=lambda: 1 + below(2, 1, 11),
    i=lambda: torch.tensor([35]), t=lambda: torch.tensor([11]))
+
+
+# Of types of two bytes the ends: zeros, the least numbers, the largest, what overflows and what is no number.
+if NARROW:
+    info = torch.finfo(DTYPE)
+    least = info.tiny * info.eps
+    ENDS = torch.tensor([0.0, -0.0, least, -least, 3 * least, info.tiny, -info.tiny, 1 - info.eps / 2, 1.0, -1.0, 1 + info.eps, 0.5,
+                         2.5, -2.5, 11.0, -17.0, info.max / 2, info.max, -info.max, torch.inf, -torch.inf, torch.nan])
+    FEW = torch.tensor([0.0, -0.0, least, -info.tiny, 1.0, -1.5, info.max, -info.max, torch.inf, -torch.inf, torch.nan])
+    # Halfway between two numbers, beside that, and where numbers become infinite or zero.
+    TIES = torch.tensor([1 + info.eps / 2, 1 + 1.5 * info.eps, 1 + info.eps / 2 + 2**-23, -1 - info.eps / 2 + 2**-23, least / 2,
+                         1.5 * least, 0.51 * least, info.max * (1 + info.eps / 8), -info.max * (1 + info.eps / 3), torch.inf,
+                         torch.nan, -0.0, 0.1]).float()
+
+
+def last(call, function, **inputs):
+    """An op on such numbers, of which nothing is derived."""
+    if NARROW:
+        written.discard("op " + call.split("(")[0])
+        with torch.no_grad():
+            op(call, function, **{name: lambda x=x: x if x.dtype == torch.float32 else x.to(DTYPE) for name, x in inputs.items()})
+
+
+if NARROW:
+    last(f"{KIND}(x)", lambda x: x.to(DTYPE), x=TIES)
+    for call, function in {
+        "f32(x)": torch.Tensor.float,
+        "-x": torch.neg,
+        "relu(x)": F.relu,
+        "leaky_relu(x, 0.2)": lambda x: F.leaky_relu(x, 0.2),
+        "sigmoid(x)": torch.sigmoid,
+        "softplus(x)": F.softplus,
+        "elu(x)": F.elu,
+        "clamp(x, -0.5, 0.75)": lambda x: x.clamp(-0.5, 0.75),
+        "x + 1.0": lambda x: x + 1,
+        "x * 1e-3": lambda x: x * 1e-3,
+        "1.0 / x": lambda x: 1 / x,
+        **{f"{name}(x)": getattr(torch, name)
+           for name in ["abs", "square", "sqrt", "rsqrt", "exp", "log", "tanh", "floor", "ceil", "round", "sign", "isnan", "isinf",
+                        "isfinite"]},
+    }.items():
+        last(call, function, x=ENDS)
+    pairs = dict(x=FEW.repeat_interleave(len(FEW)), y=FEW.repeat(len(FEW)))
+    for call, function in {
+        "x + y": torch.add, "x - y": torch.sub, "x * y": torch.mul, "x / y": torch.div, "maximum(x, y)": torch.maximum,
+        "minimum(x, y)": torch.minimum, "x < y": torch.lt, "x == y": torch.eq, "x >= y": torch.ge,
+        "where(x < y, x, y)": lambda x, y: torch.where(x < y, x, y),
+    }.items():
+        last(call, function, **pairs)
+    # What overflows f16 does not overflow sums in float32; of bf16 these have the same largest number.
+    top = info.max if KIND == "f16" else info.max / 4
+    rows = torch.tensor([[top, top, -top], [-torch.inf, 0.0, 1.0], [top, 3.0, -top], [least, -least, 5 * least],
+                         [-0.0, -0.0, -0.0], [torch.inf, 1.0, 2.0], [torch.nan, 0.0, 1.0]])
+    for call, function in {
+        "sum(x, axis = 1)": lambda x: x.sum(1),
+        "max(x, axis = 1)": lambda x: x.amax(1),
+        "sort(x)": lambda x: x[:6].sort(-1).values,
+        "softmax(x)": lambda x: F.softmax(x, -1),
+        "cumsum(x)": lambda x: x.cumsum(-1),
+        "logsumexp(x, axis = 1)": lambda x: x.logsumexp(1),
+        "flip(x, axis = 1)": lambda x: x.flip(1),
+    }.items():
+        last(call, function, x=rows[:6] if call.startswith("sort") else rows)
+    last("matmul(x, y)", torch.matmul, x=rows[:5] / 2, y=torch.tensor([[2.0, 1.0], [1.0, 1.0], [1.0, 0.5]]))

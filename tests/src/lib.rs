@@ -1,5 +1,6 @@
 //! Shared parts of the tests.
 
+pub mod narrow;
 pub mod reference;
 
 use precast_compiler::ir::DType;

@@ -89,7 +89,7 @@ impl Param {
     }
 
     /// The elements of the parameter pool that the stack takes, in which integers are several to an element.
-    pub fn len(&self) -> usize {
+    pub fn elements(&self) -> usize {
         let count = self.stacked().count();
         let elements = if self.scales.is_some() { CODE.words(&count) } else { count };
         elements.as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
@@ -121,7 +121,7 @@ pub fn place(params: &mut [Param]) -> usize {
     for trained in [true, false] {
         for param in params.iter_mut().filter(|param| param.trained == trained) {
             param.offset = offset;
-            offset += param.len().next_multiple_of(super::graph::CHUNK);
+            offset += param.elements().next_multiple_of(super::graph::CHUNK);
         }
     }
     offset
@@ -404,5 +404,5 @@ impl Model {
 }
 
 fn end<'p>(params: impl Iterator<Item = &'p Param>) -> usize {
-    params.map(|param| param.offset + param.len()).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
+    params.map(|param| param.offset + param.elements()).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
 }

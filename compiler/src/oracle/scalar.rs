@@ -98,7 +98,8 @@ fn unary(op: MapOp, x: f64) -> f64 {
     match op {
         Neg => -x,
         Abs => x.abs(),
-        Sign if x == 0.0 || x.is_nan() => x,
+        // Of NaN as of zeros it is 0, as PyTorch has it.
+        Sign if x == 0.0 || x.is_nan() => 0.0,
         Sign => x.signum(),
         Exp => x.exp(),
         Expm1 => x.exp_m1(),

@@ -150,29 +150,46 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
     let results = run_graph(&graph, inputs, &[("B", BATCH)]);
     assert_eq!(results[0].f64s()[0], scalar(&plain, inputs), "{what}: the value changed");
     for (&place, gradient) in places.iter().zip(&results[1..]) {
-        assert_eq!(gradient.shape, inputs[place].shape, "{what}: shape of the gradient of input {place}");
-        // Large tensors are probed at some forty elements.
-        let stride = gradient.data.len().div_ceil(40).max(1);
-        for (i, &exact) in gradient.f64s().iter().enumerate().step_by(stride) {
-            let at = |h: f64| {
-                let mut moved = inputs.to_vec();
-                match &mut moved[place].data {
-                    Data::Float(_, x) => x[i] += h,
-                    _ => panic!("derivatives are of floats"),
-                }
-                scalar(&plain, &moved)
-            };
-            let scale = (1.0 + exact.abs()).max(results[0].f64s()[0].abs());
-            // Fourth order, where the error is that of f64; a bend within the step needs a smaller one.
-            let close = [(1e-4, 4e-8), (1e-6, 2e-6)].into_iter().any(|(h, bound)| {
-                let estimate = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-                (exact - estimate).abs() < bound * scale
-            });
-            let rough = (at(1e-5) - at(-1e-5)) / 2e-5;
-            assert!(close, "{what}: input {place}[{i}]: {exact} against about {rough}\n{graph}");
-        }
+        probe(what, &plain, inputs, place, gradient, &|_| 0.0).unwrap_or_else(|why| panic!("{why}\n{graph}"));
     }
     graph
+}
+
+/// Compares the gradient of the input at a place with central differences of a graph's first output; `rounding` says how
+/// much more an element may differ.
+pub fn probe(
+    what: &str,
+    graph: &Graph,
+    inputs: &[Tensor],
+    place: usize,
+    gradient: &Tensor,
+    rounding: &dyn Fn(f64) -> f64,
+) -> Result<(), String> {
+    assert_eq!(gradient.shape, inputs[place].shape, "{what}: shape of the gradient of input {place}");
+    let value = scalar(graph, inputs);
+    // Large tensors are probed at some forty elements.
+    let stride = gradient.data.len().div_ceil(40).max(1);
+    for (i, &exact) in gradient.f64s().iter().enumerate().step_by(stride) {
+        let at = |h: f64| {
+            let mut moved = inputs.to_vec();
+            match &mut moved[place].data {
+                Data::Float(_, x) => x[i] += h,
+                _ => panic!("derivatives are of floats"),
+            }
+            scalar(graph, &moved)
+        };
+        let scale = (1.0 + exact.abs()).max(value.abs());
+        // Fourth order, where the error is that of f64; a bend within the step needs a smaller one.
+        let close = [(1e-4, 4e-8), (1e-6, 2e-6)].into_iter().any(|(h, bound)| {
+            let estimate = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+            (exact - estimate).abs() < bound * scale + rounding(estimate)
+        });
+        let rough = (at(1e-5) - at(-1e-5)) / 2e-5;
+        if !close {
+            return Err(format!("{what}: input {place}[{i}]: {exact} against about {rough}"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks `body`'s derivatives with respect to every float input, backwards and forwards, and `body` mapped.

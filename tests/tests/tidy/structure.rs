@@ -46,6 +46,24 @@ fn paths<'s>(source: &'s Source, path: &'s str) -> impl Iterator<Item = usize> +
     at.into_iter().filter(move |at| !source.code[at + path.len()..].starts_with(is_word))
 }
 
+/// The element types of fewer than 32 bits, and where one is named: the table, and what parameters are stored in.
+const STORED: [&str; 7] = ["F16", "BF16", "F8E4M3", "I8", "U8", "I16", "U16"];
+const NAMES_STORED: [&str; 4] = ["ir/ty.rs", "ir/model.rs", "ir/precision.rs", "stages/emit/rust/product.rs"];
+
+/// What holds of a type follows from its row in the table, so that another row is another type.
+#[test]
+fn the_table_knows_the_element_types() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        let Some(inside) = source.path.strip_prefix("compiler/src/") else { return };
+        if !NAMES_STORED.contains(&inside) {
+            for name in STORED {
+                places.extend(paths(source, &format!("DType::{name}")));
+            }
+        }
+    };
+    none("element types of memory that are named", findings(rule));
+}
+
 /// What weighs a choice: prices of operations, lanes of vectors, and numbers with names.
 const WEIGHED: [&str; 2] = [".cost()", "lanes::"];
 

@@ -118,19 +118,14 @@ impl Machine<'_> {
         spread(values.iter().enumerate().map(code).map(Some), self.step(dtype))
     }
 
-    /// What the runtime puts into the pools before the first launch.
-    fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
-        let (elements, float) = (model.pool_len(), model.stored());
-        let (step, word) = (self.step(float), self.places(1));
+    /// The pools of parameters and of gradients before the first launch.
+    fn parameters(&self, model: &Model, frozen: &[ParamId], env: &Env) -> (Vec<Word>, Vec<Word>) {
+        let (float, step) = (model.stored(), self.step(model.stored()));
         let floats = |data: &[f64]| spread(data.iter().map(|&x| Some(Scalar::Float(float, x))), step);
-        let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
-        for (k, tensor) in env.args.iter().enumerate() {
-            pools.insert(Pool::Argument(k), self.contained(tensor));
-        }
-        let mut weights = floats(&vec![0.0; elements]);
+        let mut weights = floats(&vec![0.0; model.pool_len()]);
         let mut gradients = weights.clone();
         for (k, (param, tensor)) in model.params.iter().zip(&env.params).enumerate() {
-            let range = param.offset * step..(param.offset + param.len()) * step;
+            let range = param.offset * step..(param.offset + param.elements()) * step;
             match param.scales {
                 None => weights[range.clone()].copy_from_slice(&floats(tensor.f64s())),
                 Some(scales) => {
@@ -146,6 +141,19 @@ impl Machine<'_> {
                 gradients[range].fill(None);
             }
         }
+        (weights, gradients)
+    }
+
+    /// What the runtime puts into the pools before the first launch.
+    fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
+        let (elements, float) = (model.pool_len(), model.stored());
+        let (step, word) = (self.step(float), self.places(1));
+        let floats = |data: &[f64]| spread(data.iter().map(|&x| Some(Scalar::Float(float, x))), step);
+        let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
+        for (k, tensor) in env.args.iter().enumerate() {
+            pools.insert(Pool::Argument(k), self.contained(tensor));
+        }
+        let (weights, gradients) = self.parameters(model, frozen, env);
         pools.insert(Pool::Weights, weights);
         pools.insert(Pool::Gradients, gradients);
         for buffer in &self.plan.program.buffers {

@@ -3,6 +3,7 @@
 //! In: scales, which have one index on each axis of what they scale that they do not vary with, and what is done to that. Out:
 //! the scales of the result, or a factor for another tensor. Always: scales stay as few as they are, until they are a factor.
 
+use crate::ir::pattern::Pattern;
 use crate::ir::prim::{Cut, Prim};
 use crate::ir::{Dim, Graph, Kind, Type, Value};
 use proc_macro2::Span;
@@ -18,51 +19,21 @@ pub(super) struct Scaled<'g> {
 
 /// Whether the elements of the result are some of the first argument.
 pub(super) fn moves(prim: &Prim) -> bool {
-    match prim {
-        Prim::Reshape(_)
-        | Prim::Transpose(_)
-        | Prim::Broadcast { .. }
-        | Prim::Slice(_)
-        | Prim::Flip(_)
-        | Prim::Gather { .. } => true,
-        Prim::Const(_)
-        | Prim::Extent(_)
-        | Prim::Iota { .. }
-        | Prim::Map(_)
-        | Prim::Convert(_)
-        | Prim::Reduce { .. }
-        | Prim::ArgReduce { .. }
-        | Prim::WindowReduce { .. }
-        | Prim::WindowArgMax { .. }
-        | Prim::WindowTake { .. }
-        | Prim::WindowPut { .. }
-        | Prim::SetSlice(_)
-        | Prim::Barrier
-        | Prim::Pad { .. }
-        | Prim::Concat { .. }
-        | Prim::Contract { .. }
-        | Prim::Conv { .. }
-        | Prim::ScatterAdd { .. }
-        | Prim::Attend(_) => false,
-    }
+    let pads = matches!(prim, Prim::Pad { .. });
+    matches!(prim, Prim::Gather { .. }) || matches!(prim.pattern(), Pattern::Movement) && !pads
 }
 
 /// For each axis of operand `k` of a product the axis of the other operand and that of the result on which it lies, if any.
 pub(super) fn axes_of_product(prim: &Prim, k: usize) -> Option<[Vec<Option<usize>>; 2]> {
-    match prim {
-        Prim::Contract { lhs, rhs, out } => {
-            let (own, other) = if k == 0 { (lhs, rhs) } else { (rhs, lhs) };
-            let on = |labels: &[u8]| own.iter().map(|label| labels.iter().position(|l| l == label)).collect();
-            Some([on(other), on(out)])
-        }
-        // Filters [G, O, I, …] of images [B, G, I, …] give [B, G, O, …].
-        Prim::Conv { windows } if k == 1 => {
-            let taps = || windows.iter().map(|_| None);
-            let data = [Some(1), None, Some(2)].into_iter().chain(taps()).collect();
-            Some([data, [Some(1), Some(2), None].into_iter().chain(taps()).collect()])
-        }
-        _ => None,
+    if let Prim::Contract { lhs, rhs, out } = prim {
+        let (own, other) = if k == 0 { (lhs, rhs) } else { (rhs, lhs) };
+        let on = |labels: &[u8]| own.iter().map(|label| labels.iter().position(|l| l == label)).collect();
+        return Some([on(other), on(out)]);
     }
+    // Filters [G, O, I, …] of images [B, G, I, …] give [B, G, O, …].
+    let Prim::Conv { windows } = prim else { return None };
+    let of = |first: [Option<usize>; 3]| first.into_iter().chain(windows.iter().map(|_| None)).collect();
+    (k == 1).then(|| [of([Some(1), None, Some(2)]), of([Some(1), Some(2), None])])
 }
 
 impl Scaled<'_> {
@@ -111,15 +82,33 @@ impl Scaled<'_> {
                 let kept = reshaped(self.whole, &own, shape)?;
                 Some(self.push(Prim::Reshape(kept.clone()), vec![scales], kept))
             }
-            // An index outside gives NaN by its scale, which therefore has to vary with it.
-            Prim::Gather { axis } if self.varies(*axis) => {
-                let index = index?;
+            Prim::Gather { axis } => {
+                // An index outside gives NaN by its scale, which therefore has to vary with it.
+                let index = index.filter(|_| self.varies(*axis))?;
                 let positions = self.graph.ty(index).shape.clone();
                 let mut shape = own;
                 shape.splice(*axis..=*axis, positions);
                 Some(self.push(prim.clone(), vec![scales, index], shape))
             }
-            _ => None,
+            Prim::Const(_)
+            | Prim::Extent(_)
+            | Prim::Iota { .. }
+            | Prim::Map(_)
+            | Prim::Convert(_)
+            | Prim::Reduce { .. }
+            | Prim::ArgReduce { .. }
+            | Prim::WindowReduce { .. }
+            | Prim::WindowArgMax { .. }
+            | Prim::WindowTake { .. }
+            | Prim::WindowPut { .. }
+            | Prim::SetSlice(_)
+            | Prim::Barrier
+            | Prim::Pad { .. }
+            | Prim::Concat { .. }
+            | Prim::Contract { .. }
+            | Prim::Conv { .. }
+            | Prim::ScatterAdd { .. }
+            | Prim::Attend(_) => None,
         }
     }
 

@@ -120,25 +120,22 @@ impl<'m> Storing<'m> {
     }
 
     fn prim(&mut self, mut node: Node, prim: &Prim) -> Value {
-        let held: Vec<usize> = (0..node.args.len()).filter(|&k| self.held.contains_key(&node.args[k])).collect();
-        match (prim, held.as_slice()) {
-            (Prim::Contract { .. }, &[.., k]) | (Prim::Conv { .. }, &[.., k @ 1]) => {
-                node.args[1 - k] = self.wide(node.args[1 - k]);
-                self.product(node, prim, k)
-            }
-            (_, [0, ..]) => match self.moved(&node, prim) {
-                Some(scales) => {
-                    node.args[1..].iter_mut().for_each(|arg| *arg = self.wide(*arg));
-                    let dtype = self.made.ty(node.args[0]).dtype;
-                    if let Some(ty) = &mut node.ty {
-                        ty.dtype = dtype;
-                    }
-                    self.keep(node, scales)
-                }
-                None => self.computed(node),
-            },
-            _ => self.computed(node),
+        let is_held = |k: usize| node.args.get(k).is_some_and(|arg| self.held.contains_key(arg));
+        // A product reads one of its operands as it is stored: of a convolution the filters.
+        let (contracts, convolves) = (matches!(prim, Prim::Contract { .. }), matches!(prim, Prim::Conv { .. }));
+        let operand = [1, 0].into_iter().find(|&k| is_held(k) && (contracts || convolves && k == 1));
+        if let Some(k) = operand {
+            node.args[1 - k] = self.wide(node.args[1 - k]);
+            return self.product(node, prim, k);
         }
+        let moved = if is_held(0) { self.moved(&node, prim) } else { None };
+        let Some(scales) = moved else { return self.computed(node) };
+        node.args[1..].iter_mut().for_each(|arg| *arg = self.wide(*arg));
+        let dtype = self.made.ty(node.args[0]).dtype;
+        if let Some(ty) = &mut node.ty {
+            ty.dtype = dtype;
+        }
+        self.keep(node, scales)
     }
 
     /// The scales of the result of a primitive that only moves what is stored, and them as it does; none if it does more.
