@@ -3,7 +3,9 @@
 /// A supertrait that nobody else can name.
 pub trait Sealed {}
 
+#[cfg(feature = "stored")]
 impl Sealed for crate::Bf16 {}
+#[cfg(feature = "stored")]
 impl Sealed for crate::F16 {}
 impl Sealed for crate::Full {}
 impl Sealed for crate::Part {}
