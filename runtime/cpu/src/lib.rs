@@ -57,9 +57,11 @@ pub use avx512::Avx512;
 #[cfg(feature = "f64")]
 pub use contract::contract_wide;
 pub use contract::{
-    Algorithm, Axis, Bf16, Contract, Encoding, Epilogue, F16, Factor, I8, Keeping, Narrow, Operand, Output, Plain,
-    Precision, Role, Steady, Stored, Tile, Window, contract, contract_kept, contract_narrow, contract_stored,
+    Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
+    Tile, Window, contract, contract_kept, contract_narrow,
 };
+#[cfg(feature = "stored")]
+pub use contract::{Bf16, Encoding, F16, I8, Stored, contract_stored};
 pub use fewer::Fewer;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]

@@ -3,8 +3,11 @@
 /// A supertrait that nobody else can name.
 pub trait Sealed {}
 
+#[cfg(feature = "stored")]
 impl Sealed for crate::Bf16 {}
+#[cfg(feature = "stored")]
 impl Sealed for crate::F16 {}
+#[cfg(feature = "stored")]
 impl Sealed for crate::I8 {}
 impl Sealed for crate::Full {}
 impl Sealed for crate::Part {}

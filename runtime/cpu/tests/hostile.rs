@@ -296,6 +296,7 @@ fn panics_within_panics_leave_the_pool_usable() {
 }
 
 /// The same descriptions of a stored operand, on either side.
+#[cfg(feature = "stored")]
 mod stored {
     use super::*;
 

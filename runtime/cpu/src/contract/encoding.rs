@@ -3,8 +3,10 @@
 //! In: elements in memory. Out: vectors of the numbers that they stand for, which f32 holds all of. Always: nothing is rounded;
 //! what is infinite or no number stays so.
 
+#[cfg(feature = "stored")]
 use super::stored::{Bf16, F16, I8};
 use crate::Simd;
+#[cfg(feature = "stored")]
 use crate::bits::{f_from_bf16, f_from_f16, i_from_i8};
 
 /// Elements that are read as f32: those of `Bits`, which f32 itself is the simplest of.
@@ -42,6 +44,7 @@ impl Stream for f32 {
     }
 }
 
+#[cfg(feature = "stored")]
 impl Stream for Bf16 {
     type Bits = u16;
 
@@ -57,6 +60,7 @@ impl Stream for Bf16 {
     }
 }
 
+#[cfg(feature = "stored")]
 impl Stream for F16 {
     type Bits = u16;
 
@@ -72,6 +76,7 @@ impl Stream for F16 {
     }
 }
 
+#[cfg(feature = "stored")]
 impl Stream for I8 {
     type Bits = u8;
 

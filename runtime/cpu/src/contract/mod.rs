@@ -42,6 +42,7 @@ mod plan;
 mod prepack;
 mod small;
 mod split;
+#[cfg(feature = "stored")]
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -54,6 +55,7 @@ pub use epilogue::{Epilogue, Plain, Tile};
 pub(crate) use layout::{apart, reach};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use pack_once::{Keeping, Steady};
+#[cfg(feature = "stored")]
 pub use stored::{Bf16, Encoding, F16, I8, Stored, contract_stored};
 #[cfg(feature = "f64")]
 pub use wide::contract_wide;

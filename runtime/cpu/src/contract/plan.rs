@@ -107,6 +107,7 @@ impl<'a, T: Element> Places<'a, T> {
     }
 
     /// Those of the indices from `start` on, one on each axis.
+    #[cfg(feature = "stored")]
     pub(super) fn from(&self, start: &[usize]) -> Self {
         let mut places = *self;
         for place in &mut places.all[..self.count] {

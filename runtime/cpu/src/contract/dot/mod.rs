@@ -3,6 +3,7 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, or where K is long in one for each block of it, which is added up at the end.
 
+#[cfg(feature = "stored")]
 mod in_turn;
 mod tile;
 
@@ -163,11 +164,13 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
 
 /// Most rows past which a stored operand streams: widening it first takes as long as three rows at a time do for so many. Where
 /// the registers are too few for that, every row reads it anew.
+#[cfg(feature = "stored")]
 fn most_held(call: &Call<'_>) -> usize {
     if tile::rows(call.rows) == tile::MOST_ROWS { 4 * tile::MOST_ROWS } else { FEW }
 }
 
 /// The same of a stored operand, which streams past `data`: `transposed` where it is the left one.
+#[cfg(feature = "stored")]
 pub(super) fn stored<W: Stream>(
     call: &Call<'_>,
     (data, stored): (&Operand<'_>, &Operand<'_, W::Bits>),

@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use super::FEW_LEFT;
 use super::few;
+#[cfg(feature = "stored")]
 use super::in_turn::in_turn;
 use crate::contract::encoding::Stream;
 use crate::contract::finish::{Goal, Sums};
@@ -231,6 +232,7 @@ unsafe fn block<S: Simd, W: Stream, const ROWS: usize>(
         // Columns that do not count repeat the last one.
         *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
+    #[cfg(feature = "stored")]
     if ROWS < MOST_ROWS && !W::KEEPS {
         // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements, and `to` has the words of
         // each row, by this function's contract.

@@ -5,9 +5,9 @@
 //! is, so nothing is rounded that a contraction of f32 would not round; no copy outlives the call; results do not depend on the
 //! number of threads.
 //!
-//! Where few rows meet the stored operand, it streams past them from where it lies ([`dot`], and [`rows`] where columns are
-//! contiguous): such a product takes the time in which memory is read. Any other one is cut into strips, which are widened one
-//! after the other and computed as contractions of f32 are ([`strips`]).
+//! Where few rows meet a stored operand that is contiguous along K, it streams past them from where it lies ([`dot`]): such a
+//! product takes the time in which memory is read. Any other one is cut into strips, which are widened one after the other and
+//! computed as contractions of f32 are ([`strips`]).
 
 mod copy;
 mod cut;
@@ -26,7 +26,7 @@ use crate::sealed::Sealed;
 pub trait Encoding: Sealed + Copy + core::fmt::Debug + 'static {
     /// An element in memory.
     type Bits: Copy + core::fmt::Debug + Send + Sync + 'static;
-    /// What computes contractions of such elements, compiled once.
+    /// What computes contractions of such elements.
     #[doc(hidden)]
     const DRIVER: Driver<Self>;
 }
@@ -45,20 +45,33 @@ pub struct I8;
 
 impl Encoding for Bf16 {
     type Bits = u16;
-    const DRIVER: Driver<Bf16> = Driver(drive::<Bf16>);
+    const DRIVER: Driver<Bf16> = Driver(drive_bf16);
 }
 
 impl Encoding for F16 {
     type Bits = u16;
-    const DRIVER: Driver<F16> = Driver(drive::<F16>);
+    const DRIVER: Driver<F16> = Driver(drive_f16);
 }
 
 impl Encoding for I8 {
     type Bits = u8;
-    const DRIVER: Driver<I8> = Driver(drive::<I8>);
+    const DRIVER: Driver<I8> = Driver(drive_i8);
 }
 
-/// What computes contractions of an encoding.
+fn drive_bf16(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, Bf16>, outputs: &mut [Output<'_>]) {
+    drive(call, algorithms, contract, outputs);
+}
+
+fn drive_f16(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, F16>, outputs: &mut [Output<'_>]) {
+    drive(call, algorithms, contract, outputs);
+}
+
+fn drive_i8(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, I8>, outputs: &mut [Output<'_>]) {
+    drive(call, algorithms, contract, outputs);
+}
+
+/// What computes contractions of an encoding: a function that is generic over none, so that this crate compiles it and no other
+/// one has to.
 #[derive(Clone, Copy)]
 pub struct Driver<W: Encoding>(fn(&Call<'_>, &[Algorithm], &Stored<'_, W>, &mut [Output<'_>]));
 
@@ -97,7 +110,6 @@ pub fn contract_stored<I: Family, W: Encoding, E: Epilogue>(
 }
 
 /// Computes the contraction in the way that suits it.
-#[inline(never)]
 fn drive<W: Encoding + Stream<Bits = <W as Encoding>::Bits>>(
     call: &Call<'_>,
     algorithms: &[Algorithm],
