@@ -400,6 +400,17 @@ mod stored {
         });
     }
 
+    /// Sums of nothing have no elements, wherever these would lie.
+    #[test]
+    fn sums_of_nothing_read_nothing() {
+        let axes = axes([(1, Role::M), (3000, Role::N), (900, Role::N), (2, Role::K), (0, Role::K)]);
+        let sides = (plain(&[][..], &[0, 0, 0, FAR, FAR][..]), plain(&[][..], &[0, FAR, -FAR, 3, FAR][..]));
+        let mut out = vec![1.0; 3000 * 900];
+        let output = Output { data: &mut out, base: 0, strides: &[0, 900, 1, 0, 0] };
+        product((Isa::best(), 2), &axes, Factor::Right, sides, output, &Plain);
+        assert!(out.iter().all(|x| *x == 0.0));
+    }
+
     /// Outputs whose indices meet are written by one thread, within their slice.
     #[test]
     fn outputs_that_meet_themselves() {

@@ -44,20 +44,20 @@ impl Copy {
     pub(super) fn new<T>(strip: &Strip, operand: &Operand<'_, T>) -> Copy {
         let mut copy =
             Copy { from: operand.base, walks: [(1, 1); MAX_AXES], count: 0, words: 1, base: 0, strides: [0; MAX_AXES] };
+        if strip.axes.iter().any(|axis| axis.extent == 0) {
+            // Nothing is read, wherever it would lie.
+            return Copy { from: 0, words: 0, ..copy };
+        }
         let mut moving = [(0isize, 0usize); MAX_AXES];
         let mut count = 0;
         for (number, &stride) in operand.strides.iter().enumerate() {
             let extent = strip.axes[number].extent;
-            copy.words *= if extent == 0 { 0 } else { 1 };
             copy.from += strip.start[number].cast_signed() * stride;
             if stride != 0 && extent > 1 {
                 copy.from += stride.min(0) * (extent - 1).cast_signed();
                 moving[count] = (stride, number);
                 count += 1;
             }
-        }
-        if copy.words == 0 {
-            return copy;
         }
         let moving = &mut moving[..count];
         moving.sort_unstable_by_key(|(stride, _)| core::cmp::Reverse(stride.unsigned_abs()));

@@ -57,6 +57,8 @@ pub(super) fn strips<W: Encoding + Stream<Bits = <W as Encoding>::Bits>>(
         Factor::Left => (Role::M, Role::N),
         Factor::Right => (Role::N, Role::M),
     };
+    // Where sums are of nothing, there is nothing to cut.
+    let words = if axes.iter().any(|axis| axis.extent == 0) { usize::MAX } else { words };
     let cut = Cut::new(axes, contract.stored.strides, role, words);
     let extents = |role: Role| axes.iter().filter(move |axis| axis.role == role).map(|axis| axis.extent);
     let work = axes.iter().map(|axis| axis.extent).product::<usize>();
