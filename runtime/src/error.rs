@@ -320,17 +320,11 @@ impl fmt::Display for Error {
                 write!(f, "the foreign function `{name}` was not supplied: call `with_{name}(…)` first")
             }
             Error::Foreign { name, reason } => write!(f, "the foreign function `{name}` failed: {reason}"),
-            Error::UnknownParameter { name, similar } => {
-                write!(f, "no parameter is named `{name}`")?;
-                match similar {
-                    Some(similar) => write!(f, "; did you mean `{similar}`?"),
-                    None => Ok(()),
-                }
-            }
-            Error::ParameterLength { name, found, expected } => {
-                write!(f, "`{name}` has {expected} values, but {found} were given")
-            }
-            Error::Quantized { .. } | Error::NotQuantized { .. } | Error::NotFinite { .. } => self.fmt_stored(f),
+            Error::UnknownParameter { .. }
+            | Error::ParameterLength { .. }
+            | Error::Quantized { .. }
+            | Error::NotQuantized { .. }
+            | Error::NotFinite { .. } => self.fmt_parameter(f),
             Error::Group { pattern, parameter, neighbour } => write!(
                 f,
                 "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 numbers and are updated together"
@@ -409,8 +403,18 @@ impl Error {
         }
     }
 
-    fn fmt_stored(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_parameter(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::UnknownParameter { name, similar } => {
+                write!(f, "no parameter is named `{name}`")?;
+                match similar {
+                    Some(similar) => write!(f, "; did you mean `{similar}`?"),
+                    None => Ok(()),
+                }
+            }
+            Error::ParameterLength { name, found, expected } => {
+                write!(f, "`{name}` has {expected} values, but {found} were given")
+            }
             Error::Quantized { name } => {
                 write!(f, "`{name}` is stored as integers with scales, which `quantized_parameter` gives")
             }
@@ -418,7 +422,7 @@ impl Error {
             Error::NotFinite { name, number } => {
                 write!(f, "`{name}` is stored as integers, and {number} is none, whatever its scale")
             }
-            _ => unreachable!("`fmt` sends only the errors of stored parameters here"),
+            _ => unreachable!("`fmt` sends only the errors of one parameter here"),
         }
     }
 
