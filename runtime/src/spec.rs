@@ -117,7 +117,8 @@ impl ModelSpec {
             let scales = spec.scales.map(|number| &all[number as usize]);
             (0..spec.count()).map(move |index| {
                 let (name, offset) = spec.instance(index);
-                Instance { name, spec, offset, scales: scales.map(|scales| scales.instance(index).1) }
+                let scales = scales.map(|scales| scales.instance(index)).map(|(name, offset)| Scales { name, offset });
+                Instance { name, spec, offset, scales }
             })
         })
     }
@@ -153,8 +154,16 @@ pub(crate) struct Instance {
     pub(crate) spec: &'static ParameterSpec,
     /// Where it is in the pool, in elements of its own type.
     pub(crate) offset: usize,
-    /// Where its scales are, if it is stored as integers of 8 bits.
-    pub(crate) scales: Option<usize>,
+    /// Its scales, if it is stored as integers of 8 bits.
+    pub(crate) scales: Option<Scales>,
+}
+
+/// The parameter that holds the scales of another one.
+pub(crate) struct Scales {
+    /// The full name.
+    pub(crate) name: String,
+    /// Where it is in the pool, in words.
+    pub(crate) offset: usize,
 }
 
 impl Instance {
@@ -168,24 +177,15 @@ impl Instance {
         &mut T::of_words_mut(words)[self.offset..][..self.spec.len()]
     }
 
-    /// The name of its scales, if it is stored as integers.
-    pub(crate) fn scales_of(&self, spec: &ModelSpec) -> Option<String> {
-        let scales = &spec.parameters[self.spec.scales? as usize];
-        (0..scales.count())
-            .map(|index| scales.instance(index))
-            .find(|(_, at)| Some(*at) == self.scales)
-            .map(|(name, _)| name)
-    }
-
     /// The number of its scales, if it is stored as integers.
-    pub(crate) fn rows(&self) -> usize {
+    fn rows(&self) -> usize {
         self.spec.shape.first().copied().unwrap_or(1)
     }
 
     /// Its integers and scales, if it is stored so.
     pub(crate) fn quantized<'w>(&self, words: &'w [f32]) -> Option<Quantized<'w>> {
-        let codes: &[i8] = bytemuck::cast_slice(words);
-        let scales = &words[self.scales?..][..self.rows()];
+        let (codes, scales): (&[i8], &Scales) = (bytemuck::cast_slice(words), self.scales.as_ref()?);
+        let scales = &words[scales.offset..][..self.rows()];
         Some(Quantized { codes: &codes[self.offset..][..self.spec.len()], scales })
     }
 
@@ -194,16 +194,17 @@ impl Instance {
         &mut bytemuck::cast_slice_mut(words)[self.offset..][..self.spec.len()]
     }
 
-    /// Overwrites its values with these, which are made integers where it is stored so. An error is a number that has none.
-    pub(crate) fn write<T: Float>(&self, words: &mut [f32], values: &[T]) -> Result<(), f32> {
-        let Some(scales) = self.scales else {
-            self.values_mut(words).copy_from_slice(values);
-            return Ok(());
-        };
+    /// The integers and scales of values, where it is stored as such. An error is a number that has none.
+    pub(crate) fn quantize<T: Float>(&self, values: &[T]) -> Result<(Vec<i8>, Vec<f32>), f32> {
         let values: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
-        let (codes, factors) = quantized::quantize(&values, self.rows())?;
-        bytemuck::cast_slice_mut(words)[self.offset..][..codes.len()].copy_from_slice(&codes);
-        words[scales..][..factors.len()].copy_from_slice(&factors);
+        quantized::quantize(&values, self.rows())
+    }
+
+    /// Overwrites its integers, if it is stored so, and their `scales` with those of values. An error is a number that has none.
+    pub(crate) fn write<T: Float>(&self, scales: &Scales, words: &mut [f32], values: &[T]) -> Result<(), f32> {
+        let (codes, factors) = self.quantize(values)?;
+        self.codes_mut(words).copy_from_slice(bytemuck::cast_slice(&codes));
+        words[scales.offset..][..factors.len()].copy_from_slice(&factors);
         Ok(())
     }
 }

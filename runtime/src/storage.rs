@@ -20,7 +20,7 @@ use crate::{
     file::{File, Unmatched},
     float::Float,
     safetensors::{self, Entry, Reader, Tensor},
-    spec::{Instance, ModelSpec},
+    spec::{Instance, ModelSpec, Scales},
     weights::Weights,
 };
 
@@ -132,7 +132,7 @@ pub(crate) fn parameters<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: 
         // Scales that the file need not have, or whose lack is a difference of its own.
         let mut made: BTreeSet<String> = BTreeSet::new();
         for instance in stored(spec, prefix) {
-            let Some(scales) = instance.scales_of(spec) else { continue };
+            let Some(Scales { name: scales, .. }) = instance.scales else { continue };
             let [name, scaled] = [&instance.name, &scales].map(|name| format!("{prefix}{name}"));
             let has_codes = reader.tensors.get(&name).is_some_and(|entry| entry.dtype == "I8");
             if has_codes && reader.tensors.contains_key(&scaled) {
@@ -205,17 +205,17 @@ fn overwrite<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader, word
     let words = words.as_mut_slice();
     for instance in stored(spec, prefix) {
         let Some(entry) = reader.tensors.get(&format!("{prefix}{}", instance.name)).cloned() else { continue };
-        if instance.scales.is_none() {
-            reader.read(&entry, instance.values_mut::<T>(words))?;
-        } else if entry.dtype == "I8" {
-            reader.read_bytes(&entry, instance.codes_mut(words))?;
-        } else {
-            let mut values = vec![0f32; instance.spec.len()];
-            reader.read(&entry, &mut values)?;
-            instance.write(words, &values).map_err(|number| {
-                let (path, name, number) = (reader.path.clone(), entry.name.clone(), number.into());
-                Error::Range { path, name, number, dtype: "I8" }
-            })?;
+        match &instance.scales {
+            None => reader.read(&entry, instance.values_mut::<T>(words))?,
+            Some(_) if entry.dtype == "I8" => reader.read_bytes(&entry, instance.codes_mut(words))?,
+            Some(scales) => {
+                let mut values = vec![0f32; instance.spec.len()];
+                reader.read(&entry, &mut values)?;
+                instance.write(scales, words, &values).map_err(|number| {
+                    let (path, name, number) = (reader.path.clone(), entry.name.clone(), number.into());
+                    Error::Range { path, name, number, dtype: "I8" }
+                })?;
+            }
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
     float::Float,
     foreign::{Foreigns, Supplied},
-    quantized::{self, Quantized},
+    quantized::Quantized,
     spec::ModelSpec,
     typed::{Read, Write},
 };
@@ -64,11 +64,12 @@ impl<T: Float> Weights<Cpu, T> {
         for instance in spec.instances().filter(|instance| instance.scales.is_none()) {
             instance.spec.init.fill(seed, &instance.name, instance.values_mut::<T>(words));
         }
-        for instance in spec.instances().filter(|instance| instance.scales.is_some()) {
+        for instance in spec.instances() {
+            let Some(scales) = &instance.scales else { continue };
             let mut drawn = vec![T::default(); instance.spec.len()];
             instance.spec.init.fill(seed, &instance.name, &mut drawn);
             // What is drawn is finite.
-            let _ = instance.write(words, &drawn);
+            let _ = instance.write(scales, words, &drawn);
         }
         Weights::new(spec, Cpu, pool)
     }
@@ -178,12 +179,12 @@ impl<D: Device, T: Float> Weights<D, T> {
         if values.len() != expected {
             return Err(Error::ParameterLength { name: name.into(), found: values.len(), expected });
         }
-        if let Some(scales) = instance.scales {
-            let values: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
-            let (codes, factors) = quantized::quantize(&values, instance.rows())
+        if let Some(scales) = &instance.scales {
+            let (codes, factors) = instance
+                .quantize(values)
                 .map_err(|number| Error::NotFinite { name: name.into(), number: number.into() })?;
             self.overwrite(instance.offset, &codes).await?;
-            return self.overwrite(scales, &factors).await;
+            return self.overwrite(scales.offset, &factors).await;
         }
         self.overwrite(instance.offset, values).await
     }

@@ -111,16 +111,14 @@ blocks! {
     reduce_min_u32
     reduce_min_u64
     reduce_position
+    reduce_prod_64
     reduce_prod_f32
     reduce_prod_i32
-    reduce_prod_i64
     reduce_prod_u32
-    reduce_prod_u64
+    reduce_sum_64
     reduce_sum_f32
     reduce_sum_i32
-    reduce_sum_i64
     reduce_sum_u32
-    reduce_sum_u64
     reduce_u32
     rem_f32
     rem_i32

@@ -101,8 +101,7 @@ impl<'k> Product<'k> {
 
     /// The type that both operands are computed in, and that of the sums.
     pub fn dtype(&self) -> DType {
-        let [left, right] = [self.lhs, self.rhs].map(|operand| self.kernel.slots[operand.slot].dtype);
-        if left.is_stored() { right } else { left }
+        self.kernel.product_dtype(self.lhs, self.rhs)
     }
 
     /// The operand whose elements are of a type of memory, which it is widened from, and that type.

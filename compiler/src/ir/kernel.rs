@@ -301,6 +301,12 @@ pub struct Reach {
 }
 
 impl Kernel {
+    /// The type that the operands of a product are computed in, and that of its sums: one of them may be of a type of memory.
+    pub fn product_dtype(&self, lhs: &Operand, rhs: &Operand) -> DType {
+        let [left, right] = [lhs, rhs].map(|operand| self.slots[operand.slot].dtype);
+        if left.is_stored() { right } else { left }
+    }
+
     /// Every scalar that is stored or accumulated.
     pub fn uses(&mut self) -> Vec<&mut ExprId> {
         match &mut self.skeleton {

@@ -367,7 +367,7 @@ impl Model {
 
     /// Whether the type of any value is such.
     pub fn uses(&self, such: fn(DType) -> bool) -> bool {
-        [self.float(), self.stored()].into_iter().any(such)
+        such(self.float())
             || self.params.iter().any(|param| such(self.stored_as(param)))
             || self.states.iter().any(|state| such(state.ty.dtype))
             || self.functions.iter().any(|function| {

@@ -2,7 +2,7 @@
 
 use super::ensure;
 use crate::ir::DType;
-use crate::ir::algorithm::{self, Algorithm, Product};
+use crate::ir::algorithm::{self, Algorithm};
 use crate::ir::dim::product;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
@@ -72,7 +72,7 @@ impl Checker<'_> {
             }
             Skeleton::Contract { lhs, rhs, .. } => {
                 let exist = [lhs, rhs].into_iter().all(|operand| operand.slot < self.kernel.slots.len());
-                (pass, slot) == (0, 0) && exist && Product::of(self.kernel).is_some_and(|all| all.dtype() == dtype)
+                (pass, slot) == (0, 0) && exist && self.kernel.product_dtype(lhs, rhs) == dtype
             }
             // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
             Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,

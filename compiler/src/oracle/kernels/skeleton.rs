@@ -52,9 +52,7 @@ impl Launch<'_> {
         let (left, right) = (self.numbers.factor(lhs), self.numbers.factor(rhs));
         self.reaches(&left)?;
         self.reaches(&right)?;
-        let [left_type, right_type] = [lhs, rhs].map(|operand| self.kernel.slots[operand.slot].dtype);
-        let dtype = if left_type.is_stored() { right_type } else { left_type };
-        let puts = self.numbers.puts(stores);
+        let (puts, dtype) = (self.numbers.puts(stores), self.kernel.product_dtype(lhs, rhs));
         self.each(results, &mut |launch, row| {
             launch.now = Moment { row, pass: 0, point: 0 };
             let mut sum = 0.0;

@@ -65,13 +65,11 @@ fn requirement(model: &Model) -> TokenStream {
         quote!(rt::unless_f64! { #report })
     });
     let half = (face::names_half(model) || model.storage.is_some()).then(|| {
-        let message = match model.storage {
-            Some(_) => format!(
-                "`{}` stores its parameters in fewer bits, which needs the feature `half` of precast",
-                model.name
-            ),
-            None => format!("`{}` has elements of f16 or bf16, which need the feature `half` of precast", model.name),
+        let needs = match model.storage {
+            Some(_) => "stores its parameters in fewer bits, which needs",
+            None => "has elements of f16 or bf16, which need",
         };
+        let message = format!("`{}` {needs} the feature `half` of precast", model.name);
         let report = report(model.name.span(), &message, "half");
         quote!(rt::unless_half! { #report })
     });

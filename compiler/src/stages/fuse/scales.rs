@@ -150,10 +150,8 @@ fn reshaped(before: &[Dim], scales: &[Dim], after: &[Dim]) -> Option<Vec<Dim>> {
             } else {
                 return None;
             }
-            if left == right && new > first_new {
-                break;
-            }
-            if left == right && new == after.len() && old == before.len() {
+            let ends = old == before.len() && new == after.len();
+            if left == right && (new > first_new || ends) {
                 break;
             }
         }

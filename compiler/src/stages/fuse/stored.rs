@@ -8,6 +8,7 @@
 use super::scales::{self, Scaled};
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{Branch, Function, Graph, Kind, Model, Node, Repeat, Type, Value};
+use proc_macro2::Span;
 use std::collections::BTreeMap;
 
 /// The function of a model whose parameters are stored in another type, or the same function.
@@ -160,26 +161,22 @@ impl<'m> Storing<'m> {
         let Some(scales) = self.held[&node.args[k]] else { return self.append(node) };
         let whole = self.made.ty(node.args[k]).shape.clone();
         let (other, out) = (self.made.ty(node.args[1 - k]).clone(), node.ty.clone());
+        let (Some([on_data, on_result]), Some(of_result)) = (scales::axes_of_product(prim, k), &out) else {
+            return self.computed(node);
+        };
         let span = node.span;
         let mut scaled = Scaled { graph: &mut self.made, scales, whole: &whole, span };
-        let factors = scales::axes_of_product(prim, k).and_then(|[data, result]| {
-            let result_shape = &out.as_ref()?.shape;
-            Some((scaled.spread(&data, &other.shape), scaled.spread(&result, result_shape)))
-        });
-        let (by_data, by_result) = match factors {
-            Some((_, Some(by_result))) => (None, Some(by_result)),
-            Some((Some(by_data), None)) => (Some(by_data), None),
-            Some((None, None)) | None => return self.computed(node),
-        };
-        let mul = |graph: &mut Graph, a, b, ty| graph.push(Kind::Prim(Prim::Map(MapOp::Mul)), vec![a, b], ty, span);
-        if let Some(factor) = by_data {
-            node.args[1 - k] = mul(&mut self.made, node.args[1 - k], factor, Some(other));
+        if let Some(factor) = scaled.spread(&on_result, &of_result.shape) {
+            let product = self.append(node);
+            return self.multiplied(product, factor, out, span);
         }
-        let product = self.append(node);
-        match by_result {
-            Some(factor) => mul(&mut self.made, product, factor, out),
-            None => product,
-        }
+        let Some(factor) = scaled.spread(&on_data, &other.shape) else { return self.computed(node) };
+        node.args[1 - k] = self.multiplied(node.args[1 - k], factor, Some(other), span);
+        self.append(node)
+    }
+
+    fn multiplied(&mut self, value: Value, factor: Value, ty: Option<Type>, span: Span) -> Value {
+        self.made.push(Kind::Prim(Prim::Map(MapOp::Mul)), vec![value, factor], ty, span)
     }
 
     /// The region with stored inputs, whose scales are further inputs behind those of their kind.
@@ -238,7 +235,7 @@ impl<'m> Storing<'m> {
             let mut scaled = Scaled { graph: &mut self.made, scales, whole: &shape, span };
             let axes: Vec<Option<usize>> = (0..shape.len()).map(Some).collect();
             if let Some(factor) = scaled.spread(&axes, &shape) {
-                wide = self.made.push(Kind::Prim(Prim::Map(MapOp::Mul)), vec![wide, factor], ty, span);
+                wide = self.multiplied(wide, factor, ty, span);
             }
         }
         self.widened.insert(value, wide);

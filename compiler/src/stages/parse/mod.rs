@@ -150,7 +150,8 @@ fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterat
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
-    let Options { memory, precision, storage, deterministic, .. } = options::options(header.attrs, diags);
+    let Options { memory, precision, storage, deterministic } = options::options(header.attrs, diags);
+    let storage = storage.map(|(storage, _)| storage);
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);

@@ -14,10 +14,8 @@ pub(super) struct Options {
     pub(super) memory: Memory,
     /// `#[model(precision = …)]`
     pub(super) precision: Precision,
-    /// `#[model(parameters = …)]`, where parameters are stored in fewer bits.
-    pub(super) storage: Option<Storage>,
-    /// Where that stands.
-    storage_at: Option<Span>,
+    /// `#[model(parameters = …)]`, where parameters are stored in fewer bits, and where that stands.
+    pub(super) storage: Option<(Storage, Span)>,
     /// Where `#[model(deterministic)]` says so.
     pub(super) deterministic: Option<Span>,
 }
@@ -46,7 +44,7 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
 impl Options {
     /// Reports options of which one leaves the other no meaning, and leaves one out.
     fn agree(&mut self, diags: &mut Diags) {
-        if let (Some(storage), Some(place)) = (self.storage, self.storage_at)
+        if let Some((storage, place)) = self.storage
             && self.precision != Precision::F32
         {
             let (storage, precision) = (storage.name(), self.precision.name());
@@ -77,7 +75,7 @@ impl Options {
             },
             ("precision", None) => diags.push(valued("precision = bf16")),
             ("parameters", Some(value)) => match Storage::from_name(&value.to_string()) {
-                Some(chosen) => (self.storage, self.storage_at) = (Some(chosen), Some(option.span())),
+                Some(chosen) => self.storage = Some((chosen, option.span())),
                 None => diags.push(unknown(option, value, &Storage::ALL.map(Storage::name))),
             },
             ("parameters", None) => diags.push(valued("parameters = bf16")),

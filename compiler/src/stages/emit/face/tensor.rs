@@ -2,7 +2,7 @@
 //! result or a buffer for one is. Always: constant extents at the end are arrays, and what comes before is the length
 //! of a slice or the extents of a view.
 
-use crate::ir::{Category, DType, Dim, Type};
+use crate::ir::{DType, Dim, Type};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -45,11 +45,11 @@ pub(super) enum Form {
 /// The type of an element.
 pub(super) fn element(dtype: DType, rt: &TokenStream) -> TokenStream {
     let name = Ident::new(dtype.name(), Span::call_site());
-    match (dtype.category(), dtype.bits()) {
-        (Category::Float, 16) => quote!(#rt::half::#name),
+    match dtype.is_float() && dtype.is_stored() {
+        true if is_half(dtype) => quote!(#rt::half::#name),
         // No crate that is common has a type for it.
-        (Category::Float, 8) => quote!(u8),
-        _ => quote!(#name),
+        true => quote!(u8),
+        false => quote!(#name),
     }
 }
 

@@ -59,7 +59,6 @@ fn stored(from: DType, to: DType, value: &str) -> String {
 fn of_words(from: DType, to: DType, value: &str) -> String {
     let name = to.name();
     match (from.category(), to.category()) {
-        _ if from == to => value.to_owned(),
         (Category::Float, Category::Signed | Category::Unsigned) => format!("{name}_of({value})"),
         (Category::Float, Category::Bool) => format!("!({value} == 0.0f)"),
         (Category::Signed, Category::Bool) => format!("{value} != 0i"),

@@ -46,6 +46,14 @@ pub(super) fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
     }
 }
 
+/// What the name of a reduction over a workgroup ends with.
+pub(super) fn suffix(op: ReduceOp, dtype: DType) -> &'static str {
+    match op {
+        ReduceOp::Sum | ReduceOp::Prod => "64",
+        ReduceOp::Max | ReduceOp::Min => dtype.name(),
+    }
+}
+
 /// Two values of a reduction as one.
 pub(super) fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {
     match op {

@@ -277,7 +277,8 @@ impl PassPrinter<'_, '_, '_> {
             (false, AccumulatorOp::Reduce(_)) => partial,
             (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),
             (true, AccumulatorOp::Reduce(op)) => {
-                format!("reduce_{}_{dtype}({partial}, lane, {threads}u)", op.name())
+                let of = if dtype.is_wide() { pairs::suffix(op, dtype) } else { dtype.name() };
+                format!("reduce_{}_{of}({partial}, lane, {threads}u)", op.name())
             }
             (true, AccumulatorOp::Arg(op)) => {
                 format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u)", arg_name(op))

@@ -31,47 +31,39 @@ pub trait Encoding: Sealed + Copy + core::fmt::Debug + 'static {
     const DRIVER: Driver<Self>;
 }
 
-/// The upper half of an f32.
-#[derive(Clone, Copy, Debug)]
-pub struct Bf16;
+/// Encodings, and for each a driver that is generic over nothing, so that this crate compiles it and no other one has to.
+macro_rules! encodings {
+    ($($(#[$doc:meta])* $encoding:ident: $bits:ty, $driver:ident;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $encoding;
 
-/// 5 bits of exponent and 10 of fraction, as IEEE 754 has them.
-#[derive(Clone, Copy, Debug)]
-pub struct F16;
+        impl Encoding for $encoding {
+            type Bits = $bits;
+            const DRIVER: Driver<$encoding> = Driver($driver);
+        }
 
-/// Two's complement, 8 bits; what numbers they stand for is up to the caller, who scales the sums.
-#[derive(Clone, Copy, Debug)]
-pub struct I8;
-
-impl Encoding for Bf16 {
-    type Bits = u16;
-    const DRIVER: Driver<Bf16> = Driver(drive_bf16);
+        fn $driver(
+            call: &Call<'_>,
+            algorithms: &[Algorithm],
+            contract: &Stored<'_, $encoding>,
+            outputs: &mut [Output<'_>],
+        ) {
+            drive(call, algorithms, contract, outputs);
+        }
+    )* };
 }
 
-impl Encoding for F16 {
-    type Bits = u16;
-    const DRIVER: Driver<F16> = Driver(drive_f16);
+encodings! {
+    /// The upper half of an f32.
+    Bf16: u16, drive_bf16;
+    /// 5 bits of exponent and 10 of fraction, as IEEE 754 has them.
+    F16: u16, drive_f16;
+    /// Two's complement, 8 bits; what numbers they stand for is up to the caller, who scales the sums.
+    I8: u8, drive_i8;
 }
 
-impl Encoding for I8 {
-    type Bits = u8;
-    const DRIVER: Driver<I8> = Driver(drive_i8);
-}
-
-fn drive_bf16(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, Bf16>, outputs: &mut [Output<'_>]) {
-    drive(call, algorithms, contract, outputs);
-}
-
-fn drive_f16(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, F16>, outputs: &mut [Output<'_>]) {
-    drive(call, algorithms, contract, outputs);
-}
-
-fn drive_i8(call: &Call<'_>, algorithms: &[Algorithm], contract: &Stored<'_, I8>, outputs: &mut [Output<'_>]) {
-    drive(call, algorithms, contract, outputs);
-}
-
-/// What computes contractions of an encoding: a function that is generic over none, so that this crate compiles it and no other
-/// one has to.
+/// What computes contractions of an encoding.
 #[derive(Clone, Copy)]
 pub struct Driver<W: Encoding>(fn(&Call<'_>, &[Algorithm], &Stored<'_, W>, &mut [Output<'_>]));
 
