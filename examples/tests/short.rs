@@ -65,9 +65,3 @@ fn pinn() {
     let text = run("pinn", &["--steps", "300"]);
     assert!(number(&text, "relative L2 error: ") < 0.3, "{text}");
 }
-
-#[test]
-fn pinn_f64() {
-    let text = run("pinn_f64", &["--points", "200", "--adam", "50", "--bfgs", "60"]);
-    assert!(number(&text, "relative L2 error: ") < 0.1, "{text}");
-}

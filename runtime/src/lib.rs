@@ -67,7 +67,7 @@ pub use quantized::Quantized;
 pub use random::key;
 pub use session::Session;
 pub use trainer::{Loss, Trainer};
-pub use view::{Tensor, View, rows};
+pub use view::{RowOf, Tensor, View, rows};
 pub use weights::Weights;
 
 /// What programs that use models need: `use precast::prelude::*;`.

@@ -13,7 +13,7 @@ const LEAST: f32 = f32::from_bits((127 - 110) << 23);
 /// row-major, times the one of `scales` that belongs to its index of the first axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantized<'m> {
-    /// From -127 to 127.
+    /// From -127 to 127; a file may have -128, too.
     pub codes: &'m [i8],
     /// One for each index of the first axis.
     pub scales: &'m [f32],

@@ -177,8 +177,8 @@ impl Instance {
         &mut T::of_words_mut(words)[self.offset..][..self.spec.len()]
     }
 
-    /// The number of its scales, if it is stored as integers.
-    fn rows(&self) -> usize {
+    /// The indices of its first axis: as many as there are scales, if it is stored as integers.
+    pub(crate) fn rows(&self) -> usize {
         self.spec.shape.first().copied().unwrap_or(1)
     }
 

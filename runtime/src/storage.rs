@@ -129,23 +129,29 @@ pub(crate) fn compare<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: &Re
 pub(crate) fn parameters<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Vec<Difference> {
     let (mut expected, mut unscaled) = (vec![], vec![]);
     for prefix in prefixes {
-        // Scales that the file need not have, or whose lack is a difference of its own.
-        let mut made: BTreeSet<String> = BTreeSet::new();
+        // Scales that the file need not have, or whose lack is a difference of its own, and those that it may have as a vector.
+        let (mut made, mut flat): (BTreeSet<String>, BTreeSet<String>) = Default::default();
         for instance in stored(spec, prefix) {
+            let rows = instance.rows();
             let Some(Scales { name: scales, .. }) = instance.scales else { continue };
             let [name, scaled] = [&instance.name, &scales].map(|name| format!("{prefix}{name}"));
             let has_codes = reader.tensors.get(&name).is_some_and(|entry| entry.dtype == "I8");
-            if has_codes && reader.tensors.contains_key(&scaled) {
-                continue;
+            match reader.tensors.get(&scaled).filter(|_| has_codes) {
+                Some(found) if found.shape == [rows] => _ = flat.insert(scales),
+                Some(_) => {}
+                None => {
+                    if has_codes {
+                        unscaled.push(Difference::Unscaled { name, scales: scaled });
+                    }
+                    made.insert(scales);
+                }
             }
-            if has_codes {
-                unscaled.push(Difference::Unscaled { name, scales: scaled });
-            }
-            made.insert(scales);
         }
         let all = stored(spec, prefix).filter(|instance| !made.contains(&instance.name));
-        expected
-            .extend(all.map(|one| (format!("{prefix}{}", one.name), one.spec.stored::<T>(), one.spec.shape.to_vec())));
+        expected.extend(all.map(|one| {
+            let shape = if flat.contains(&one.name) { vec![one.rows()] } else { one.spec.shape.to_vec() };
+            (format!("{prefix}{}", one.name), one.spec.stored::<T>(), shape)
+        }));
     }
     unscaled.extend(differences(spec, expected.into_iter(), reader, Entry::gives));
     unscaled

@@ -5,6 +5,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not compiled for `{O}`",
     label = "no function of the model is `#[train({O})]`",
-    note = "the update is part of the compiled step; add the optimiser to a `#[train(…)]` attribute"
+    note = "the update is part of the compiled step; add the optimiser to a `#[train(…)]` attribute",
+    note = "a model with `#[model(parameters = …)]` is not trained: train the struct without it, and load what that has saved"
 )]
 pub trait Trained<O> {}

@@ -159,11 +159,45 @@ fn position<const R: usize>(index: [usize; R], dims: [usize; R]) -> usize {
     })
 }
 
-/// A flat slice as elements with fixed extents: `rows::<[[f32; 28]; 28], _>(&pixels)?`.
+/// Rows of numbers of type `T`: arrays of them, and arrays of such arrays.
+#[diagnostic::on_unimplemented(
+    message = "rows of `{Self}` are not made of `{T}`",
+    label = "the slice holds `{T}`",
+    note = "convert the numbers first: `let flat: Vec<f32> = data.iter().map(|&x| x as f32).collect();`"
+)]
+pub trait RowOf<T>: Pod {}
+
+/// Numbers are rows of one.
+macro_rules! numbers {
+    ($($(#[$condition:meta])* $number:ty,)*) => { $($(#[$condition])* impl RowOf<$number> for $number {})* };
+}
+
+numbers! {
+    f32,
+    f64,
+    i8,
+    u8,
+    i16,
+    u16,
+    i32,
+    u32,
+    i64,
+    u64,
+    #[cfg(feature = "half")]
+    half::f16,
+    #[cfg(feature = "half")]
+    half::bf16,
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, Row: RowOf<T>, const N: usize> RowOf<T> for [Row; N] where [Row; N]: Pod {}
+
+/// A flat slice as elements with fixed extents: `rows::<[[f32; 28]; 28], _>(&pixels)?`. They are what the slice holds, of the
+/// same type, and nothing is copied.
 ///
 /// # Errors
 /// If the length of `flat` is no multiple of the elements that one `Row` has.
-pub fn rows<Row: Pod, T: Pod>(flat: &[T]) -> Result<&[Row]> {
+pub fn rows<Row: RowOf<T>, T: Pod>(flat: &[T]) -> Result<&[Row]> {
     let needed = (size_of::<Row>() / size_of::<T>().max(1)).max(1);
     bytemuck::try_cast_slice(flat).map_err(|_| Error::Length {
         argument: "slice",
@@ -280,6 +314,8 @@ mod tests {
         assert_eq!(rows::<[f32; 2], _>(&flat).unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
         let error = rows::<[f32; 3], _>(&flat).unwrap_err();
         assert_eq!(error.to_string(), "`slice` has 4 elements, but a multiple of 3 is needed");
+        assert_eq!(rows::<f32, _>(&flat).unwrap(), flat);
+        assert_eq!(rows::<[[u8; 2]; 1], u8>(&[1, 2, 3, 4]).unwrap(), [[[1, 2]], [[3, 4]]]);
     }
 
     #[test]

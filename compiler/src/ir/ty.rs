@@ -156,9 +156,9 @@ impl DType {
         (2.0 - after * 2f64.powi(-fraction)) * 2f64.powi(last)
     }
 
-    /// What is beyond the largest number of a float type: ∞, or NaN where there is none.
+    /// What numbers beyond the largest of a float type become: ∞, or the largest where there is none.
     fn beyond(self) -> f64 {
-        if self.is_finite() { f64::NAN } else { f64::INFINITY }
+        if self.is_finite() { self.largest() } else { f64::INFINITY }
     }
 
     /// The least normal number of a float type.
@@ -172,7 +172,7 @@ impl DType {
         2f64.powi(-self.exponents().0)
     }
 
-    /// The nearest number of a float type, of two the one that is even; beyond the largest ±∞, or NaN.
+    /// The nearest number of a float type, of two the one that is even; beyond the largest ±∞, or the largest where there is none.
     pub fn nearest(self, x: f64) -> f64 {
         match self {
             DType::F64 => x,

@@ -1,11 +1,11 @@
-// The bits of the nearest number of OCP's E4M3, ties to even; NaN from more than 464 on, and for what is infinite.
+// The bits of the nearest number of OCP's E4M3, ties to even; of what is beyond 448, infinities too, those of 448.
 fn f8e4m3_of_f32(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
-    let size = bits & 0x7fffffffu;
     let sign = (bits >> 24u) & 0x80u;
-    if size > 0x43e80000u {
+    if (bits & 0x7fffffffu) > 0x7f800000u {
         return sign | 0x7fu;
     }
+    let size = min(bits & 0x7fffffffu, 0x43e00000u);
     if size >= 0x3c800000u {
         return sign | ((size - 0x3c000000u + 0x7ffffu + ((size >> 20u) & 1u)) >> 20u);
     }

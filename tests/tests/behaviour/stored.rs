@@ -230,6 +230,36 @@ fn files_that_do_not_fit_change_nothing() {
     fs::remove_file(ints).unwrap();
 }
 
+/// Scales may be a vector, and negative, and a number -128.
+#[test]
+fn integers_of_other_programs_are_read() {
+    let of_int8 = bytes!(Int8::init(SEED));
+    let file = safetensors::SafeTensors::deserialize(&of_int8).unwrap();
+    let codes: Vec<u8> = (0..7 * 9).map(|k| (-128i8).wrapping_add(k * 4).cast_unsigned()).collect();
+    let scales = [0.01f32, -0.02, 0.0, 0.03, 1e-3, 0.5, -1e-2];
+    let scale_bytes: Vec<u8> = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
+    let tensors = file.tensors().into_iter().map(|(name, tensor)| {
+        let other = match name.as_str() {
+            "output.weight" => safetensors::tensor::TensorView::new(safetensors::Dtype::I8, vec![7, 9], &codes),
+            "output.weight_scale" => {
+                safetensors::tensor::TensorView::new(safetensors::Dtype::F32, vec![7], &scale_bytes)
+            }
+            _ => Ok(tensor),
+        };
+        (name, other.unwrap())
+    });
+    let other = safetensors::serialize(tensors, None).unwrap();
+    let stored = Int8::open_bytes(&other).unwrap();
+    let read = stored.quantized_parameter("output.weight").unwrap();
+    assert_eq!((read.codes[0], read.scales), (-128, &scales[..]));
+    let mut wide = Net::init(SEED);
+    for (name, _, values) in stored.quantized_parameters() {
+        wide.write(&name, &values.to_vec()).unwrap();
+    }
+    let same = error(&scores!(stored, 2, 5), &scores!(wide, 2, 5));
+    assert!(same <= 3e-6, "{same}");
+}
+
 #[test]
 fn parameters_are_reached_as_they_are_stored() {
     let (mut half, mut int8) = (Bf16::init(SEED), Int8::init(SEED));

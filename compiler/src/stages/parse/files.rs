@@ -3,12 +3,13 @@
 
 use super::instance::Instances;
 use crate::diag::{Code, Diagnostic, Diags, Place};
+use crate::ir::model::Param;
 use std::collections::BTreeMap;
 
 impl Instances<'_, '_> {
     /// Reports parameters, and states, that have one name in files.
     pub(super) fn distinct(&self, diags: &mut Diags) {
-        if !self.renamed {
+        if self.report_scales(diags) || !self.renamed {
             return;
         }
         let params: Vec<_> = self.params.iter().map(|param| (param.name.as_str(), param.stack.as_slice())).collect();
@@ -27,6 +28,30 @@ impl Instances<'_, '_> {
             report(second.span, format!("another state is `{}` in files too", second.name));
         }
     }
+
+    /// Reports fields that are called what the scales of a parameter are.
+    fn report_scales(&self, diags: &mut Diags) -> bool {
+        let mut found = false;
+        for integers in &self.params {
+            let Some(scales) = integers.scales.map(|id| &self.params[id.0 as usize]) else { continue };
+            let same = |other: &&Param| other.fields.starts_with(&scales.fields) && !std::ptr::eq(*other, scales);
+            if let Some(other) = self.params.iter().find(same) {
+                let (field, of) = (scales.fields.join("."), integers.fields.join("."));
+                let message = format!("`{field}` is what the scales of `{of}` are called, which is stored in int8");
+                let report = Diagnostic::new(Code::DuplicateName, Place::from(other.span), message);
+                diags.push(report.help(format!("give the field another name: `{}`", free(&self.params, &field))));
+                found = true;
+            }
+        }
+        found
+    }
+}
+
+/// A name like that of a field, and of no parameter.
+fn free(params: &[Param], field: &str) -> String {
+    let own = field.rsplit('.').next().unwrap_or(field);
+    let taken = |name: &String| params.iter().any(|param| param.fields.contains(name));
+    (2..).map(|number| format!("{own}{number}")).find(|name| !taken(name)).unwrap_or_default()
 }
 
 /// A name in files, and the counts of the repeated blocks for each `*` in it.

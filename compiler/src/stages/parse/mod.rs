@@ -35,7 +35,7 @@ use declared::{Declared, Named};
 use elaborate::Trained;
 use instance::Instances;
 use options::Options;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use travel::Source;
 pub use travel::{Texts, imports};
@@ -151,6 +151,9 @@ fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterat
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
     let Options { memory, precision, storage, deterministic } = options::options(header.attrs, diags);
+    if let Some((storage, place)) = storage.filter(|_| header.name == &of.name) {
+        report_trained_storage(declared, of, storage, place, diags);
+    }
     let storage = storage.map(|(storage, _)| storage);
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
@@ -258,6 +261,19 @@ fn report_trained_state(function: &Fn, diags: &mut Diags) -> bool {
     }
     diags.push(report.help(help));
     true
+}
+
+/// Reports functions that train a struct whose own parameters are stored in fewer bits, by which nothing is trained; of a model
+/// with another name, the struct may be trained where its parameters are f32.
+fn report_trained_storage(declared: &Declared<'_>, of: &Struct, storage: Storage, place: Span, diags: &mut Diags) {
+    let Some(function) = public_fns(declared, of).find(|f| !f.train.is_empty()) else { return };
+    let (name, storage) = (&of.name, storage.name());
+    let message = format!("parameters that are stored in {storage} cannot be trained, as `{}` does", function.name);
+    let report = Diagnostic::new(Code::WrongAttribute, place, message);
+    diags.push(report.help(format!(
+        "move the option to a model beside this one: `#[model(parameters = {storage})] pub struct {name}{} = {name};`",
+        storage[..1].to_uppercase() + &storage[1..]
+    )));
 }
 
 fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {

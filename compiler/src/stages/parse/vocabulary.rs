@@ -329,12 +329,16 @@ const ARGUMENTS: &[&str] =
 
 /// Element types.
 const TYPES: &[(&str, &str)] = &[
+    ("bfloat16", "bf16"),
     ("boolean", "bool"),
     ("double", "f64"),
     ("float", "f32"),
     ("float16", "f16"),
     ("float32", "f32"),
     ("float64", "f64"),
+    ("float8_e4m3fn", "f8e4m3"),
+    ("fp16", "f16"),
+    ("fp32", "f32"),
     ("half", "f16"),
     ("int", "i32"),
     ("int16", "i16"),

@@ -83,17 +83,18 @@ impl Format {
     /// The word nearest to an f32, of which `numbers` are.
     fn encode(self, bits: u32, numbers: &[f64]) -> u32 {
         let x = f32::from_bits(bits & 0x7fff_ffff);
+        let overflow = if self.infinities { self.beyond } else { self.beyond - 1 };
         let size = if x.is_nan() {
             (self.encoded_nan)(x.to_bits())
         } else if x.is_infinite() {
-            self.beyond
+            overflow
         } else {
             let x = f64::from(x);
             let exponent = (x.to_bits() >> 52) as i32 - 1023;
             let last = 2f64.powi(exponent.max(1 - self.bias) - self.fraction.cast_signed());
             let nearest = (x / last).round_ties_even() * last;
             let place = numbers.binary_search_by(|number| number.total_cmp(&nearest));
-            place.map_or_else(|place| if place == numbers.len() { self.beyond } else { panic!("{x}") }, |at| at as u32)
+            place.map_or_else(|place| if place == numbers.len() { overflow } else { panic!("{x}") }, |at| at as u32)
         };
         size | bits >> 31 << (self.bits - 1)
     }
@@ -254,6 +255,9 @@ fn known_numbers() {
     }
     let rounded = |format: Format, x: f32| format.encode(x.to_bits(), &format.numbers());
     assert_eq!([65_519.0, 65_520.0, -1e30, 3e-8, 2e-8].map(|x| rounded(F16, x)), [0x7bff, 0x7c00, 0xfc00, 1, 0]);
-    assert_eq!([464.0, 464.1, -1e30, f32::INFINITY].map(|x| rounded(F8E4M3, x)), [0x7e, 0x7f, 0xff, 0x7f]);
+    assert_eq!(
+        [464.0, 464.1, -1e30, f32::INFINITY, f32::NAN].map(|x| rounded(F8E4M3, x)),
+        [0x7e, 0x7e, 0xfe, 0x7e, 0x7f]
+    );
     assert_eq!([f32::MAX, core::f32::consts::PI].map(|x| rounded(BF16, x)), [0x7f80, 0x4049]);
 }

@@ -2,7 +2,7 @@
 //! 4e-7 after 5,000 steps, and the steps are what limits it, for with `--points 2500 --bfgs 10000` it is 6e-8.
 //!
 //! ```text
-//! cargo run --release -p examples --example pinn_f64
+//! cargo run --release -p pinn_f64
 //! ```
 
 use std::{error::Error, time::Instant};
