@@ -155,16 +155,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         report_trained_storage(declared, of, storage, place, diags);
     }
     let storage = storage.map(|(storage, _)| storage);
-    let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
-    let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
-    let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
-    if let Some(param) = missing.next() {
-        let message = format!("`{}` has public functions, but `{param}` has no value", of.name);
-        diags.push(
-            Diagnostic::new(Code::NotAModel, param.span(), message)
-                .help(format!("give it one: `{param} = 64`, or make the functions private")),
-        );
-    }
+    report_open(of, args, diags);
     let mut instances = Instances::new(declared, precision.float());
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
@@ -209,6 +200,20 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         private: reserved::private(&fns(declared, of).collect::<Vec<_>>()),
         sketches,
         foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
+    }
+}
+
+/// Reports a model's parameter without a value.
+fn report_open(of: &Struct, args: &[Arg], diags: &mut Diags) {
+    let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
+    let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
+    let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
+    if let Some(param) = missing.next() {
+        let message = format!("`{}` has public functions, but `{param}` has no value", of.name);
+        diags.push(
+            Diagnostic::new(Code::NotAModel, param.span(), message)
+                .help(format!("give it one: `{param} = 64`, or make the functions private")),
+        );
     }
 }
 
