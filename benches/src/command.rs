@@ -2,6 +2,8 @@
 //!
 //! In: the words of the command. Out: a [`Command`]. Always: what is not understood is an error with the usage.
 
+#[cfg(feature = "gpu")]
+use crate::gpu;
 #[cfg(feature = "search")]
 use crate::search;
 use crate::tables::TABLES;
@@ -16,6 +18,9 @@ use std::path::PathBuf;
 pub(crate) enum Command {
     /// Workloads, measured in this process.
     Rows(Rows),
+    /// Rows of a GPU.
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::Wanted),
     /// Workloads, ours and those of others in turns.
     Compare(Rows, Peers),
     /// Workloads, by which what drivers suppose of the machine is searched.
@@ -74,10 +79,15 @@ pub(crate) fn usage() -> String {
          benches compare ROWS [--threads N] [--seconds S] [--turns N] [--peers FILE] [--page FILE]\n\
          benches search ROWS [--threads N] [--seconds S] [--turns N] [--only NAMES] [--machine NAME=N,…]\n\
          benches accuracy ROWS\n\
+         benches GPU-ROWS [--adapter NAME] [--seconds S] [--only NAME] [--batch N] [--rows N] [--kernels N]\n\
          benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
     );
     for workload in workloads::ALL {
         text += &format!("  {:<10} {}\n", workload.name, workload.what);
+    }
+    #[cfg(feature = "gpu")]
+    {
+        text += &gpu::usage();
     }
     text += "\nTABLE is one of:\n";
     for (name, what, _) in TABLES {
@@ -86,25 +96,59 @@ pub(crate) fn usage() -> String {
     text
 }
 
+/// What the options say.
+struct Options {
+    threads: usize,
+    seconds: f64,
+    turns: usize,
+    peers: PathBuf,
+    page: Option<PathBuf>,
+    only: String,
+    isa: String,
+    #[cfg(feature = "search")]
+    machine: Machine,
+    #[cfg(feature = "gpu")]
+    on_gpu: gpu::Options,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            seconds: 1.0,
+            turns: 5,
+            peers: PathBuf::from("benches/peers.txt"),
+            page: None,
+            only: String::new(),
+            isa: String::new(),
+            #[cfg(feature = "search")]
+            machine: Machine::SUPPOSED,
+            #[cfg(feature = "gpu")]
+            on_gpu: gpu::Options::default(),
+        }
+    }
+}
+
 /// Reads the command line.
 pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     let mut parser = Parser::from_env();
-    let (mut words, mut threads, mut seconds, mut turns) = (vec![], 1, 1.0, 5);
-    let (mut file, mut page) = (PathBuf::from("benches/peers.txt"), None);
-    let (mut only, mut isa) = (String::new(), String::new());
-    #[cfg(feature = "search")]
-    let mut machine = Machine::SUPPOSED;
+    let (mut words, mut options) = (vec![], Options::default());
     while let Some(argument) = parser.next()? {
         match argument {
-            Arg::Long("threads") => threads = parser.value()?.parse()?,
-            Arg::Long("seconds") => seconds = parser.value()?.parse()?,
-            Arg::Long("turns") => turns = parser.value()?.parse()?,
-            Arg::Long("peers") => file = parser.value()?.into(),
-            Arg::Long("page") => page = Some(parser.value()?.into()),
-            Arg::Long("only") => only = parser.value()?.string()?,
-            Arg::Long("isa") => isa = parser.value()?.string()?,
+            Arg::Long("threads") => options.threads = parser.value()?.parse()?,
+            Arg::Long("seconds") => options.seconds = parser.value()?.parse()?,
+            Arg::Long("turns") => options.turns = parser.value()?.parse()?,
+            Arg::Long("peers") => options.peers = parser.value()?.into(),
+            Arg::Long("page") => options.page = Some(parser.value()?.into()),
+            Arg::Long("only") => options.only = parser.value()?.string()?,
+            Arg::Long("isa") => options.isa = parser.value()?.string()?,
             #[cfg(feature = "search")]
-            Arg::Long("machine") => machine = search::read(&parser.value()?.string()?)?,
+            Arg::Long("machine") => options.machine = search::read(&parser.value()?.string()?)?,
+            #[cfg(feature = "gpu")]
+            Arg::Long(name @ ("adapter" | "batch" | "rows" | "kernels")) => {
+                let name = name.to_owned();
+                options.on_gpu.read(&name, parser.value()?)?;
+            }
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Value(word) => words.push(word.string()?),
             Arg::Long(_) | Arg::Short(_) => return Err(format!("{}\n\n{}", argument.unexpected(), usage()).into()),
@@ -113,9 +157,14 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     // The process that searches computes nothing itself.
     #[cfg(feature = "search")]
     if words.first().is_none_or(|word| word != "search") {
-        search::set(machine)?;
+        search::set(options.machine)?;
     }
-    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    command(&words.iter().map(String::as_str).collect::<Vec<_>>(), options)
+}
+
+fn command(words: &[&str], options: Options) -> Result<Command, Box<dyn Error>> {
+    let Options { threads, seconds, only, .. } = options;
+    match *words {
         [] => Ok(Command::Help),
         ["accuracy", names] => Ok(Command::Accuracy(named(names)?)),
         #[cfg(not(feature = "cliffs"))]
@@ -127,14 +176,24 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
             let only = only.split(',').filter(|name| !name.is_empty()).map(String::from).collect();
             Ok(Command::Search(
                 Rows { workloads: named(names)?, threads, seconds },
-                Search { from: machine, turns, only },
+                Search { from: options.machine, turns: options.turns, only },
             ))
         }
-        ["compare", names] => {
-            Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, turns, page }))
+        ["compare", names] => Ok(Command::Compare(
+            Rows { workloads: named(names)?, threads, seconds },
+            Peers { file: options.peers, turns: options.turns, page: options.page },
+        )),
+        #[cfg(not(feature = "gpu"))]
+        [names] if names.starts_with("gpu:") => {
+            Err("rows of a GPU need their feature: `cargo run --release -p benches --features gpu`".into())
+        }
+        #[cfg(feature = "gpu")]
+        [names] if names.starts_with("gpu:") => {
+            let rows = gpu::named(names)?;
+            Ok(Command::Gpu(gpu::Wanted { rows, seconds, only, options: options.on_gpu }))
         }
         [name] => match TABLES.iter().find(|table| table.0 == name) {
-            Some(table) => Ok(Command::Table(table.2, Part { threads, only, isa })),
+            Some(table) => Ok(Command::Table(table.2, Part { threads, only, isa: options.isa })),
             None => Ok(Command::Rows(Rows { workloads: named(name)?, threads, seconds })),
         },
         [..] => Err(format!("too many words\n\n{}", usage()).into()),

@@ -7,6 +7,8 @@ mod accuracy;
 mod allocations;
 mod command;
 mod compare;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod measure;
 mod rows;
 #[cfg(feature = "search")]
@@ -19,6 +21,8 @@ use command::Command;
 fn main() {
     let done = command::read().and_then(|command| match command {
         Command::Rows(rows) => rows::run(&rows),
+        #[cfg(feature = "gpu")]
+        Command::Gpu(wanted) => gpu::run(&wanted),
         Command::Compare(rows, peers) => compare::run(&rows, &peers),
         #[cfg(feature = "search")]
         Command::Search(rows, wanted) => search::run(&rows, &wanted),

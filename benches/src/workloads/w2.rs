@@ -1,7 +1,7 @@
 //! W2: 784→128→relu→10: one row forward, and a step of Adam on 64 rows.
 
 use super::checked::owned;
-use super::{Argument, Checked, Measure, Noise};
+use super::{Argument, Checked, Measure, Noise, classes};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -19,11 +19,20 @@ model! {
     }
 }
 
+/// Rows of a step.
+pub(crate) const BATCH: usize = 64;
+
+/// Rows of noise.
+pub(crate) fn rows(count: usize) -> Vec<[f32; 784]> {
+    let mut x = vec![[0.0; 784]; count];
+    Noise::new(1).fill(x.as_flattened_mut());
+    x
+}
+
 pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let model = W2::init(0);
     let mut session = model.session();
-    let mut x = vec![[0.0; 784]; 1];
-    Noise::new(1).fill(x.as_flattened_mut());
+    let mut x = rows(1);
     session.scores(&x)?;
     measure("W2f", 100, &mut || {
         let y = session.scores(&x).map_or(f32::NAN, |y| y[0][0]);
@@ -36,9 +45,7 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let mut model = W2::init(0);
     let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
-    let mut x = vec![[0.0; 784]; 64];
-    Noise::new(1).fill(x.as_flattened_mut());
-    let y: Vec<u32> = (0..64).map(|i| i * 7 % 10).collect();
+    let (mut x, y) = (rows(BATCH), classes(BATCH, 10));
     trainer.loss(&x, &y)?.value()?;
     measure("W2t", 1, &mut || {
         let loss = trainer.loss(&x, &y).and_then(|l| l.value()).unwrap_or(f32::NAN);
@@ -49,9 +56,7 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
-    let model = W2::init(0);
-    let mut x = [[0.0; 784]];
-    Noise::new(1).fill(x.as_flattened_mut());
+    let (model, x) = (W2::init(0), rows(1));
     Ok(Checked {
         source: include_str!("w2.rs"),
         function: "scores",
@@ -65,9 +70,7 @@ pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
 pub(super) fn checked_step() -> Result<Checked, Box<dyn Error>> {
     let mut model = W2::init(0);
     let parameters = owned(model.parameters());
-    let mut x = vec![[0.0; 784]; 61];
-    Noise::new(1).fill(x.as_flattened_mut());
-    let y: Vec<u32> = (0..61).map(|i| i * 7 % 10).collect();
+    let (x, y) = (rows(61), classes(61, 10));
     let gradients = model.trainer(Adam::default()).loss_gradients(&x, &y)?;
     Ok(Checked {
         source: include_str!("w2.rs"),

@@ -2,7 +2,7 @@
 //! and a step of Adam on 64 images.
 
 use super::checked::owned;
-use super::{Argument, Checked, Measure, Noise};
+use super::{Argument, Checked, Measure, Noise, classes};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -28,7 +28,11 @@ model! {
     }
 }
 
-pub(super) fn images(count: usize) -> Vec<[[[f32; 28]; 28]; 1]> {
+/// Images of a step.
+pub(crate) const BATCH: usize = 64;
+
+/// Images of noise.
+pub(crate) fn images(count: usize) -> Vec<[[[f32; 28]; 28]; 1]> {
     let mut x = vec![[[[0.0; 28]; 28]; 1]; count];
     Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut().as_flattened_mut());
     x
@@ -50,8 +54,7 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let mut model = W3::init(0);
     let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
-    let mut x = images(64);
-    let y: Vec<u32> = (0..64).map(|i| i * 7 % 10).collect();
+    let (mut x, y) = (images(BATCH), classes(BATCH, 10));
     trainer.loss(&x, &y)?.value()?;
     measure("W3t", 1, &mut || {
         let loss = trainer.loss(&x, &y).and_then(|l| l.value()).unwrap_or(f32::NAN);

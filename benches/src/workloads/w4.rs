@@ -66,11 +66,17 @@ model! {
     }
 }
 
+/// Images of noise.
+pub(crate) fn images(count: usize) -> Vec<[[[f32; 224]; 224]; 3]> {
+    let mut images = vec![[[[0.0; 224]; 224]; 3]; count];
+    Noise::new(1).fill(images.as_flattened_mut().as_flattened_mut().as_flattened_mut());
+    images
+}
+
 pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let model = W4::init(0);
     let mut session = model.session();
-    let mut image = vec![[[[0.0; 224]; 224]; 3]; 1];
-    Noise::new(1).fill(image.as_flattened_mut().as_flattened_mut().as_flattened_mut());
+    let mut image = images(1);
     session.scores(&image)?;
     measure("W4", 1, &mut || {
         let y = session.scores(&image).map_or(f32::NAN, |y| y[0][0]);
@@ -81,9 +87,7 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
-    let model = W4::init(0);
-    let mut image = vec![[[[0.0; 224]; 224]; 3]; 1];
-    Noise::new(1).fill(image.as_flattened_mut().as_flattened_mut().as_flattened_mut());
+    let (model, image) = (W4::init(0), images(1));
     let pixels = image.as_flattened().as_flattened().as_flattened().to_vec();
     Ok(Checked {
         source: include_str!("w4.rs"),

@@ -8,10 +8,10 @@ use std::error::Error;
 
 model! {
     /// W6.
-    pub struct W6(dim = 128, heads = 4, context = 64, vocab = 65) {
+    pub struct W6(dim = 128, heads = 4, context = 64, vocab = 65, layers = 4) {
         token: Embedding(vocab, dim, init = normal(0.02)),
         position: Embedding(context, dim, init = normal(0.02)),
-        blocks: [Block(dim, heads); 4],
+        blocks: [Block(dim, heads); layers],
         norm: LayerNorm(dim, bias = false),
     }
 
@@ -50,11 +50,15 @@ model! {
     }
 }
 
+/// So many characters, and those that follow.
+pub(crate) fn characters(count: u32) -> (Vec<u32>, Vec<u32>) {
+    ((0..count).map(|i| i * 37 % 65).collect(), (0..count).map(|i| i * 53 % 64).collect())
+}
+
 pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let mut model = W6::init(0);
     let mut trainer = model.trainer(AdamW { rate: 1e-3, beta2: 0.99, decay: 0.1, ..default() });
-    let mut id: Vec<u32> = (0..12 * 64).map(|i| i * 37 % 65).collect();
-    let next: Vec<u32> = (0..12 * 64).map(|i| i * 53 % 64).collect();
+    let (mut id, next) = characters(12 * 64);
     trainer.loss(View::new(&id, [12, 64])?, View::new(&next, [12, 64])?)?.value()?;
     measure("W6t", 1, &mut || {
         let loss = View::new(&id, [12, 64])
@@ -70,8 +74,7 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
     let mut model = W6::init(0);
     let parameters = owned(model.parameters());
-    let id: Vec<u32> = (0..3 * 64).map(|i| i * 37 % 65).collect();
-    let next: Vec<u32> = (0..3 * 64).map(|i| i * 53 % 64).collect();
+    let (id, next) = characters(3 * 64);
     let (ids, nexts) = (View::new(&id, [3, 64])?, View::new(&next, [3, 64])?);
     let gradients = model.trainer(AdamW::default()).loss_gradients(ids, nexts)?;
     Ok(Checked {

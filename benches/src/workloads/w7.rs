@@ -23,11 +23,21 @@ model! {
     }
 }
 
+/// Sequences of a step.
+pub(crate) const BATCH: usize = 32;
+
+/// Sequences of noise, and a number for each.
+pub(crate) fn sequences(count: usize) -> (Vec<[[f32; 64]; 100]>, Vec<[f32; 1]>) {
+    let (mut x, mut y) = (vec![[[0.0; 64]; 100]; count], vec![[0.0; 1]; count]);
+    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
+    Noise::new(2).fill(y.as_flattened_mut());
+    (x, y)
+}
+
 pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let model = W7::init(0);
     let mut session = model.session();
-    let mut x = vec![[[0.0; 64]; 100]; 1];
-    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
+    let (mut x, _) = sequences(1);
     session.predict(&x)?;
     measure("W7f", 10, &mut || {
         let y = session.predict(&x).map_or(f32::NAN, |y| y[0][0]);
@@ -40,10 +50,7 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let mut model = W7::init(0);
     let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
-    let mut x = vec![[[0.0; 64]; 100]; 32];
-    let mut y = vec![[0.0; 1]; 32];
-    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
-    Noise::new(2).fill(y.as_flattened_mut());
+    let (mut x, y) = sequences(BATCH);
     trainer.loss(&x, &y)?.value()?;
     measure("W7t", 1, &mut || {
         let loss = trainer.loss(&x, &y).and_then(|l| l.value()).unwrap_or(f32::NAN);
@@ -54,9 +61,7 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
-    let model = W7::init(0);
-    let mut x = vec![[[0.0; 64]; 100]; 1];
-    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
+    let (model, (x, _)) = (W7::init(0), sequences(1));
     Ok(Checked {
         source: include_str!("w7.rs"),
         function: "predict",
@@ -70,10 +75,7 @@ pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
 pub(super) fn checked_step() -> Result<Checked, Box<dyn Error>> {
     let mut model = W7::init(0);
     let parameters = owned(model.parameters());
-    let mut x = vec![[[0.0; 64]; 100]; 29];
-    let mut y = vec![[0.0; 1]; 29];
-    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
-    Noise::new(2).fill(y.as_flattened_mut());
+    let (x, y) = sequences(29);
     let gradients = model.trainer(Adam::default()).loss_gradients(&x, &y)?;
     Ok(Checked {
         source: include_str!("w7.rs"),

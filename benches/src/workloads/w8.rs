@@ -32,7 +32,7 @@ model! {
 }
 
 /// A matrix of noise.
-fn matrix<const N: usize>(rows: usize, seed: u32) -> Vec<[f32; N]> {
+pub(crate) fn matrix<const N: usize>(rows: usize, seed: u32) -> Vec<[f32; N]> {
     let mut matrix = vec![[0.0; N]; rows];
     Noise::new(seed).fill(matrix.as_flattened_mut());
     matrix

@@ -24,12 +24,18 @@ model! {
     }
 }
 
+/// So many rows of noise.
+pub(crate) fn noise(rows: usize) -> Vec<[f32; 1024]> {
+    let mut x = vec![[0.0; 1024]; rows];
+    Noise::new(1).fill(x.as_flattened_mut());
+    x.as_flattened_mut().iter_mut().for_each(|x| *x = 6.0 * *x - 3.0);
+    x
+}
+
 pub(super) fn rows(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     let model = W9::init(0);
     let mut session = model.session();
-    let mut x = vec![[0.0; 1024]; ROWS];
-    Noise::new(1).fill(x.as_flattened_mut());
-    x.as_flattened_mut().iter_mut().for_each(|x| *x = 6.0 * *x - 3.0);
+    let mut x = noise(ROWS);
     macro_rules! row {
         ($label:literal, $method:ident) => {
             session.$method(&x)?;
@@ -48,10 +54,7 @@ pub(super) fn rows(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
 }
 
 pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
-    let model = W9::init(0);
-    let mut x = vec![[0.0; 1024]; 37];
-    Noise::new(1).fill(x.as_flattened_mut());
-    x.as_flattened_mut().iter_mut().for_each(|x| *x = 6.0 * *x - 3.0);
+    let (model, x) = (W9::init(0), noise(37));
     Ok(Checked {
         source: include_str!("w9.rs"),
         function: "chain",

@@ -158,6 +158,12 @@ impl Arena {
         }
     }
 
+    /// The entry point of each dispatch of the prepared plan.
+    #[cfg(feature = "profile")]
+    pub(super) fn entries(&self) -> impl Iterator<Item = &'static str> {
+        self.dispatches.iter().map(|dispatch| self.program.entries[usize::from(dispatch.entry)].name)
+    }
+
     /// Bytes from one dispatch to the next in the `call` uniform.
     fn stride(&self) -> u32 {
         let alignment = self.gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::foreign::{Foreigns, Given, Room};
 
 /// Runs the plan up to its last foreign call; gives the number of the dispatch that comes next.
-pub(super) async fn run(gpu: &Gpu, arena: &mut Arena, name: &str, foreign: &Foreigns) -> Result<usize> {
+pub(super) async fn run(gpu: &Gpu, arena: &mut Arena, name: &'static str, foreign: &Foreigns) -> Result<usize> {
     let mut first = 0;
     for number in 0..arena.foreign().len() {
         let step = arena.foreign()[number].clone();
@@ -48,7 +48,7 @@ fn take<'w>(words: &mut &'w [f32], arg: &Operand) -> &'w [f32] {
 }
 
 /// Submits the dispatches before a call and reads its arguments, and the case that runs in the branch around it.
-async fn arguments(gpu: &Gpu, arena: &mut Arena, name: &str, first: usize, step: &Foreign) -> Result<Vec<f32>> {
+async fn arguments(gpu: &Gpu, arena: &mut Arena, name: &'static str, first: usize, step: &Foreign) -> Result<Vec<f32>> {
     let count: usize = step.call.args.iter().map(Operand::len).sum();
     let bytes = 4 * (count as u64 + 1);
     let staging = arena.staging(bytes)?;

@@ -27,6 +27,18 @@ pub enum Adapter {
     Named(String),
 }
 
+impl From<&str> for Adapter {
+    /// As the environment variable says it; an empty text is [`Adapter::Any`].
+    fn from(text: &str) -> Self {
+        match text {
+            "" => Self::Any,
+            "hardware" => Self::Hardware,
+            "software" => Self::Software,
+            part => Self::Named(part.to_owned()),
+        }
+    }
+}
+
 /// How many objects were created on a device since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Created {
@@ -62,6 +74,9 @@ struct Shared {
     counters: [AtomicU64; 4],
     /// Compiled programs, by address.
     programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
+    /// The measurement that is going on.
+    #[cfg(feature = "profile")]
+    profiler: Mutex<Option<super::profile::Profiler>>,
 }
 
 /// The value of a future that is ready.
@@ -120,6 +135,8 @@ impl Gpu {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = choose(&instance, &from_environment(choice)).await?;
         let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
+        #[cfg(feature = "profile")]
+        let optional = optional | super::profile::FEATURES;
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("precast"),
@@ -148,6 +165,8 @@ impl Gpu {
             uncaptured: Arc::default(),
             counters: Default::default(),
             programs: Mutex::default(),
+            #[cfg(feature = "profile")]
+            profiler: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -199,6 +218,11 @@ impl Gpu {
         let new = Arc::new(Pipelines::new(self, program)?);
         programs.push((key, Arc::clone(&new)));
         Ok(new)
+    }
+
+    #[cfg(feature = "profile")]
+    pub(super) fn profiler(&self) -> MutexGuard<'_, Option<super::profile::Profiler>> {
+        self.shared.profiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn count(&self, kind: Kind) {
@@ -264,15 +288,9 @@ fn lost() -> Error {
 }
 
 fn from_environment(choice: &Adapter) -> Adapter {
-    let named = match choice {
-        Adapter::Any => std::env::var("PRECAST_GPU").unwrap_or_default(),
-        Adapter::Hardware | Adapter::Software | Adapter::Named(_) => String::new(),
-    };
-    match named.as_str() {
-        "" => choice.clone(),
-        "hardware" => Adapter::Hardware,
-        "software" => Adapter::Software,
-        part => Adapter::Named(part.to_owned()),
+    match choice {
+        Adapter::Any => std::env::var("PRECAST_GPU").unwrap_or_default().as_str().into(),
+        Adapter::Hardware | Adapter::Software | Adapter::Named(_) => choice.clone(),
     }
 }
 

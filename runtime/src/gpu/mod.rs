@@ -13,6 +13,9 @@ mod mapping;
 #[expect(unsafe_code, reason = "calls of drivers")]
 mod pipelines;
 mod pool;
+#[cfg(feature = "profile")]
+#[doc(hidden)]
+pub mod profile;
 mod program;
 mod table;
 mod training;

@@ -159,8 +159,18 @@ pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
 }
 
 /// Records dispatches of a prepared plan as one compute pass, from a number on up to another one.
-pub(super) fn encode(gpu: &Gpu, arena: &Arena, name: &str, first: usize, end: Option<usize>) -> wgpu::CommandEncoder {
+pub(super) fn encode(
+    gpu: &Gpu,
+    arena: &Arena,
+    name: &'static str,
+    first: usize,
+    end: Option<usize>,
+) -> wgpu::CommandEncoder {
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) });
+    #[cfg(feature = "profile")]
+    if super::profile::record(gpu, &mut encoder, arena, name, (first, end)) {
+        return encoder;
+    }
     arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), first, end);
     encoder
 }

@@ -1,0 +1,138 @@
+//! Networks: a step of each, and one row through the smallest.
+//!
+//! In: a device. Out: a line for each. Always: networks and sizes are those of PyTorch's programs; the arguments of a step are
+//! uploaded with it, those of inference lie in a session, but for the latency, which is of what is brought and fetched.
+
+use super::report::Work;
+use super::{Bench, Done};
+use crate::workloads::{classes, w2, w3, w4, w6, w7};
+use precast::View;
+use precast::prelude::*;
+use w2::{W2, W2Trainer};
+use w3::{W3, W3Trainer};
+use w7::{W7, W7Trainer};
+
+model! {
+    use crate::workloads::w6::W6;
+
+    /// A GPT on characters.
+    pub struct Gpt = W6(dim = 384, heads = 6, context = 256, layers = 6);
+}
+
+model! {
+    use crate::workloads::w4::W4;
+
+    /// ResNet-18 whose images a session keeps.
+    pub struct ResNet18 {
+        net: W4,
+        state images: f32[B, 3, 224, 224],
+        state scores: f32[B, 1000],
+    }
+
+    impl ResNet18 {
+        /// Takes images.
+        pub fn fill(&mut self, images: f32[B, 3, 224, 224]) { self.images = images; }
+        /// A thousand scores for each.
+        pub fn infer(&mut self) { self.scores = self.net.scores(self.images); }
+
+        /// Mean cross-entropy.
+        #[train(Sgd)]
+        pub fn loss(&self, images: f32[B, 3, 224, 224], class: u32[B]) -> f32 {
+            cross_entropy(self.net.scores(images), class)
+        }
+    }
+}
+
+/// Characters of a window of the GPT, and windows of a step.
+const CONTEXT: usize = 256;
+const WINDOWS: usize = 64;
+
+/// Images of ResNet-18.
+const IMAGES: usize = 32;
+
+/// A loss that is no number would be measured, but not trained with.
+fn finite(loss: f32) -> Done<()> {
+    if loss.is_finite() { Ok(()) } else { Err(format!("the loss is {loss}").into()) }
+}
+
+impl Bench<'_> {
+    /// The samples of a step.
+    fn batch(&self, usual: usize) -> usize {
+        self.wanted.options.batch.unwrap_or(usual)
+    }
+}
+
+pub(super) fn mlp(bench: &Bench<'_>) {
+    let batch = bench.batch(w2::BATCH);
+    bench.line("mlp", || {
+        let mut model = W2::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
+        let (x, y) = (w2::rows(batch), classes(batch, 10));
+        finite(trainer.loss(&x, &y)?.value()?)?;
+        bench.measure(Work::Operations(W2Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+    });
+}
+
+pub(super) fn cnn(bench: &Bench<'_>) {
+    let batch = bench.batch(w3::BATCH);
+    bench.line("cnn", || {
+        let mut model = W3::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
+        let (x, y) = (w3::images(batch), classes(batch, 10));
+        finite(trainer.loss(&x, &y)?.value()?)?;
+        bench.measure(Work::Operations(W3Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+    });
+}
+
+pub(super) fn gpt(bench: &Bench<'_>) {
+    let batch = bench.batch(WINDOWS);
+    bench.line("gpt", || {
+        let mut model = Gpt::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(AdamW { rate: 1e-3, ..default() });
+        let (id, next) = w6::characters((batch * CONTEXT) as u32);
+        let (id, next) = (View::new(&id, [batch, CONTEXT])?, View::new(&next, [batch, CONTEXT])?);
+        finite(trainer.loss(id, next)?.value()?)?;
+        let work = Work::Operations(GptTrainer::<AdamW>::loss_flops(batch, CONTEXT));
+        bench.measure(work, || trainer.loss(id, next).map(drop))
+    });
+}
+
+pub(super) fn resnet18(bench: &Bench<'_>) {
+    let batch = bench.batch(IMAGES);
+    bench.line("resnet18_infer", || {
+        let model = ResNet18::init(0).on(&bench.gpu)?;
+        let mut session = model.session(ResNet18Dims { B: batch })?;
+        session.fill(&w4::images(batch))?;
+        bench.measure(Work::Operations(ResNet18::infer_flops(batch)), || session.infer())
+    });
+    bench.line("resnet18_step", || {
+        let mut model = ResNet18::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(Sgd { rate: 0.01, momentum: 0.9, ..default() });
+        let (x, y) = (w4::images(batch), classes(batch, 1000));
+        finite(trainer.loss(&x, &y)?.value()?)?;
+        bench.measure(Work::Operations(ResNet18Trainer::<Sgd>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+    });
+}
+
+pub(super) fn lstm(bench: &Bench<'_>) {
+    let batch = bench.batch(w7::BATCH);
+    bench.line("lstm", || {
+        let mut model = W7::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
+        let (x, y) = w7::sequences(batch);
+        finite(trainer.loss(&x, &y)?.value()?)?;
+        bench.measure(Work::Operations(W7Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+    });
+}
+
+pub(super) fn latency(bench: &Bench<'_>) {
+    bench.line("latency", || {
+        let model = W2::init(0).on(&bench.gpu)?;
+        let mut session = model.session();
+        let mut x = w2::rows(1);
+        bench.measure(Work::Latency, || {
+            x[0][0] = session.scores(&x)?[0][0] * 0.1;
+            Ok(())
+        })
+    });
+}
