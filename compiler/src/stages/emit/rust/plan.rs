@@ -106,7 +106,8 @@ impl<'a> Printer<'a> {
             extents.extend(axes.iter().map(|extent| parametric.dim(extent)));
         }
         let holds = |place: &Place, extent: &Dim| !place.len.is(0) && place.len.exact_div(extent).is_some();
-        let is_stored = |extent: &Dim| self.plan.places.iter().any(|place| holds(place, extent));
+        let own = || self.plan.places.iter().filter(|place| place.pool != Pool::Partial);
+        let is_stored = |extent: &Dim| own().any(|place| holds(place, extent));
         extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
         extents
     }
@@ -427,7 +428,8 @@ impl<'a> Printer<'a> {
             | Pool::Session
             | Pool::Numbers
             | Pool::Groups
-            | Pool::Scratch => (offset, len),
+            | Pool::Scratch
+            | Pool::Partial => (offset, len),
         }
     }
 
@@ -442,7 +444,13 @@ impl<'a> Printer<'a> {
                 let k = Literal::usize_unsuffixed(k);
                 quote!(&inputs[#k][..#len])
             }
-            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Session | Pool::Numbers | Pool::Scratch => {
+            Pool::Weights
+            | Pool::Gradients
+            | Pool::State(_)
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Scratch
+            | Pool::Partial => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -490,5 +498,6 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
+        Pool::Partial => unreachable!("a CPU launches nothing that hands on partial results"),
     }
 }
