@@ -22,9 +22,11 @@ const ATTENDED: u32 = 32;
 /// Rows and columns of an invocation.
 const THREAD_TILE: [u32; 2] = [4, 4];
 
-/// Chooses for all kernels that a GPU runs.
+/// Chooses for all kernels that a GPU runs and for which nobody has.
 pub(super) fn choose(program: &mut Program) {
-    for_each_launch(&mut program.steps, &mut |kernel, _| kernel.schedule.workgroup = workgroup(kernel));
+    for_each_launch(&mut program.steps, &mut |kernel, _| {
+        kernel.schedule.workgroup = kernel.schedule.workgroup.or_else(|| workgroup(kernel));
+    });
 }
 
 fn workgroup(kernel: &Kernel) -> Option<Workgroup> {

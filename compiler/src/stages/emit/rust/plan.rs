@@ -1,12 +1,12 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
-use super::super::face::needs::most;
+use super::super::face::needs::room;
 use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function, used_by};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
-use crate::ir::model::{Binder, Effect, ParamId};
+use crate::ir::model::{Effect, ParamId};
 use crate::ir::parametric::Parametric;
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
@@ -70,13 +70,7 @@ impl<'a> Printer<'a> {
         let marker = names::marker(self.function);
         let dims: Vec<_> = self.function.dims.iter().map(|d| arith::name(&d.name)).collect();
         let (words, flops) = (arith::count(&self.plan.scratch), arith::count(&cost::flops(&self.function.graph)));
-        // A position is another one in each call: there is room for the largest from the first call on.
-        let is_position = |name: &str| {
-            let dim = self.function.dims.iter().find(|dim| dim.name == name);
-            dim.is_some_and(|dim| matches!(dim.binder, Binder::Argument(_)))
-        };
-        let largest = |name: &str| most(self.function, name).filter(|_| is_position(name));
-        let room = self.plan.scratch.substitute(&|name| Some(largest(name)?.max(0).into()));
+        let room = room(self.function, &self.plan.scratch);
         let words = match room == self.plan.scratch {
             true => words,
             false => {

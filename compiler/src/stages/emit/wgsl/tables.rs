@@ -4,6 +4,7 @@
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
 use super::foreign::{self, ForeignEntry};
+use super::super::face::needs::room;
 use super::super::rust::arith;
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
@@ -234,7 +235,9 @@ fn partial(function: &Function, words: &Dim) -> TokenStream {
         let (name, at) = (arith::name(&dim.name), Literal::usize_unsuffixed(at));
         quote!(let #name = rt::Count::dim(dims[#at]);)
     });
-    let (count, dims) = (arith::count(words), quote!(#(#dims)*));
+    let (room, dims) = (room(function, words), quote!(#(#dims)*));
+    let (own, most) = (arith::count(words), arith::count(&room));
+    let count = if room == *words { own } else { quote!(#own.larger(#most)) };
     // A parameter that nothing mentions stays unnamed, so that no warning arises.
     let parameter = if dims.is_empty() { quote!(_) } else { quote!(dims) };
     quote!(|#parameter| { #dims #count.words() })

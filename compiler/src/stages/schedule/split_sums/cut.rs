@@ -45,18 +45,23 @@ pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64) -> Vec
         if wanted < 2 {
             break;
         }
-        let extent = kernel.axes[axis].clone();
-        let parts = parts(&extent, wanted);
-        let length = extent.ceil_div(parts);
-        let part = kernel.axes.len();
-        let position = Index::axis(part).times(&length).plus(&Index::axis(axis));
-        kernel.axes[axis] = length;
-        kernel.axes.push(parts.into());
-        let is_exact = extent.exact_div(&parts.into()).is_some();
-        cuts.push(Cut { axis, part, position, extent, is_exact });
+        let parts = parts(&kernel.axes[axis], wanted);
+        cuts.push(cut_axis(kernel, axis, &parts.into()));
         wanted = ceil_div(wanted, parts);
     }
     cuts
+}
+
+/// Cuts one axis into so many parts.
+pub(super) fn cut_axis(kernel: &mut Kernel, axis: usize, parts: &Dim) -> Cut {
+    let (extent, part) = (kernel.axes[axis].clone(), kernel.axes.len());
+    let length = (extent.clone() + parts.clone() - Dim::from(1)).floor_div(parts);
+    let exact = extent.exact_div(parts);
+    let (length, is_exact) = (exact.clone().unwrap_or(length), exact.is_some());
+    let position = Index::axis(part).times(&length).plus(&Index::axis(axis));
+    kernel.axes[axis] = length;
+    kernel.axes.push(parts.clone());
+    Cut { axis, part, position, extent, is_exact }
 }
 
 /// How many parts an axis is cut into, of which there should be some `wanted` at least: if it can be, so many that none goes

@@ -13,6 +13,7 @@ use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot};
 use crate::ir::prim::Scalar;
 use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 use crate::ir::schedule::Schedule;
+use crate::ir::workgroup::Workgroup;
 use crate::ir::{DType, Dim};
 
 /// Splits such sums.
@@ -46,6 +47,8 @@ struct Stages {
     whole: Kernel,
     /// The partial results.
     partial: Vec<Partial>,
+    /// How both run, where that is known.
+    workgroup: Option<Workgroup>,
 }
 
 /// The results of all parts, one part after the other.
@@ -93,6 +96,7 @@ impl Stages {
             kernel.prune();
             let used = kernel.retain_used_slots();
             super::numbers_of_gpu(&mut kernel);
+            kernel.schedule.workgroup = self.workgroup;
             Step::Launch { kernel, buffers: used.into_iter().map(|slot| bound[slot]).collect() }
         };
         vec![launch(self.parts), launch(self.whole)]

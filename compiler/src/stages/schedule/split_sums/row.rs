@@ -6,16 +6,19 @@
 
 use super::super::machine::GPU;
 use super::super::workgroups::{extent, typical};
-use super::cut::{Cut, cut};
+use super::cut::{Cut, cut, cut_axis};
 use super::{Partial, Stages};
-use crate::ir::DType;
+use crate::ir::{DType, Dim};
 use crate::ir::index::Atom;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::MapOp;
-use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK};
+use crate::ir::workgroup::{INVOCATIONS, PLAIN, ROW_BLOCK, RowGroup, Workgroup};
 
 /// The fewest parts that are worth a second stage, which costs as much as starting it.
 const FEWEST: i64 = 4;
+
+/// The most parts of a column, of which an invocation of the second stage adds up all: four blocks.
+const COLUMN_PARTS: i64 = 4 * ROW_BLOCK as i64;
 
 /// The two stages of a row kernel, where it is worth them.
 pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
@@ -29,12 +32,14 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         && accumulators.iter().all(is_merged)
         && stores.iter().all(is_plain)
         && !dtypes.contains(&DType::F64);
-    let wanted = wanted(kernel, parallel, reduced).filter(|_| fits)?;
     let mut parts = kernel.clone();
-    let cuts = cut(&mut parts, reduced, wanted);
+    let Cuts { cuts, most, workgroup } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
     let of_parts: Vec<usize> = cuts.iter().map(|cut| cut.part).collect();
     let items = [&of_parts[..], parallel].concat();
-    let of = |accumulator: &Accumulator| Partial::of(dtypes[accumulator.value], &parts, &items);
+    let of = |accumulator: &Accumulator| {
+        let partial = Partial::of(dtypes[accumulator.value], &parts, &items);
+        Partial { len: most.clone().unwrap_or(partial.len), ..partial }
+    };
     let partial: Vec<Partial> = accumulators.iter().map(of).collect();
     let first = parts.slots.len();
     parts.slots.extend(partial.iter().map(Partial::slot));
@@ -56,14 +61,40 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators, stores: vec![] }],
         stores: stored,
     };
-    Some(Stages { parts, whole, partial })
+    Some(Stages { parts, whole, partial, workgroup })
+}
+
+/// How rows are cut.
+struct Cuts {
+    cuts: Vec<Cut>,
+    /// The most partial results, where their number is not what a call allocates: memory must not shrink where rows are more.
+    most: Option<Dim>,
+    workgroup: Option<Workgroup>,
+}
+
+/// Cuts the rows of a kernel, where that is worth a second stage.
+fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cuts> {
+    let (rows, length) = (extent(kernel, parallel), extent(kernel, reduced));
+    let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
+    if let Some(rows) = rows.as_const() {
+        let cuts = cut(kernel, reduced, wanted(rows, &length, is_beside)?);
+        return Some(Cuts { cuts, most: None, workgroup: None });
+    }
+    // Of rows as many as a call has only columns of an unknown length are cut, into fewer parts the more there are.
+    let longest = reduced.iter().copied().max_by_key(|&axis| typical(&kernel.axes[axis]));
+    let axis = longest.filter(|_| is_beside && length.as_const().is_none())?;
+    let parts = Dim::from(1) + Dim::from(GPU.held).floor_div(&(rows.clone() + Dim::from(GPU.held / COLUMN_PARTS)));
+    let alone = RowGroup { invocations: PLAIN, cooperative: false, block: Some(ROW_BLOCK) };
+    Some(Cuts {
+        cuts: vec![cut_axis(kernel, axis, &parts)],
+        most: Some(rows + Dim::from(GPU.held)),
+        workgroup: Some(Workgroup::Rows(alone)),
+    })
 }
 
 /// How many parts of each row fill a GPU, where there are few rows: a workgroup has a part, or an invocation, where rows lie
-/// beside each other. Of as many rows as a call has, nobody knows how much memory their parts would take.
-fn wanted(kernel: &Kernel, parallel: &[usize], reduced: &[usize]) -> Option<i64> {
-    let (rows, length) = (extent(kernel, parallel).as_const()?, extent(kernel, reduced));
-    let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
+/// beside each other.
+fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
     let of_part = if is_beside { 1 } else { i64::from(INVOCATIONS) };
     // What a workgroup adds up in one block for each of its invocations. The second stage has a workgroup for each row.
     let block = i64::from(INVOCATIONS * ROW_BLOCK);
@@ -71,7 +102,7 @@ fn wanted(kernel: &Kernel, parallel: &[usize], reduced: &[usize]) -> Option<i64>
         // An invocation of the first stage has a block of elements at least.
         Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),
         // A batch alone mostly is short, and parts may be empty.
-        None => (typical(&length) >= block, block),
+        None => (typical(length) >= block, block),
     };
     let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(block);
     (is_long && wanted >= FEWEST).then_some(wanted)
