@@ -3,9 +3,9 @@
 //! Comes in: entry points and memory plans. Goes out: `PROGRAM` and `PLANS`. Always holds: the tables match the
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
-use super::foreign::{self, ForeignEntry};
 use super::super::face::needs::room;
 use super::super::rust::arith;
+use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
 use crate::ir::dim::{Atom, Dim};

@@ -8,11 +8,11 @@ use super::super::machine::GPU;
 use super::super::workgroups::{extent, typical};
 use super::cut::{Cut, cut, cut_axis};
 use super::{Partial, Stages};
-use crate::ir::{DType, Dim};
 use crate::ir::index::Atom;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::MapOp;
 use crate::ir::workgroup::{INVOCATIONS, PLAIN, ROW_BLOCK, RowGroup, Workgroup};
+use crate::ir::{DType, Dim};
 
 /// The fewest parts that are worth a second stage, which costs as much as starting it.
 const FEWEST: i64 = 4;
@@ -127,9 +127,8 @@ fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
     }
     for scalar in &mut kernel.scalars {
         if let Expr::Load { index, guards, .. } = scalar {
-            let moves = |cut: &&Cut| {
-                index.mentions(cut.axis) || guards.iter().any(|guard| guard.index().mentions(cut.axis))
-            };
+            let moves =
+                |cut: &&Cut| index.mentions(cut.axis) || guards.iter().any(|guard| guard.index().mentions(cut.axis));
             let beyond: Vec<Guard> = cuts.iter().filter(moves).filter_map(Cut::guard).collect();
             guards.extend(beyond);
         }
