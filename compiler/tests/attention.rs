@@ -113,10 +113,13 @@ fn a_repeated_block_keeps_the_largest_scores() {
     let is_attend = |kernel: &KernelId| usize::from(compiled.plans.kernels[kernel.0].name == "attend");
     // On a CPU, and on a GPU.
     let attends = |steps: &[Step<KernelId>]| {
+        let launched = |step: &Step<KernelId>| match step {
+            Step::Launch { kernel, .. } => is_attend(kernel),
+            _ => 0,
+        };
         let all = steps.iter().map(|step| match step {
-            Step::Launch { kernel, .. } => (is_attend(kernel), is_attend(kernel)),
-            Step::Fused { kernel, steps, .. } => (is_attend(kernel), steps.len()),
-            _ => (0, 0),
+            Step::Fused { kernel, steps, .. } => (is_attend(kernel), steps.iter().map(launched).sum()),
+            step => (launched(step), launched(step)),
         });
         all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     };

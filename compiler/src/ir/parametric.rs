@@ -6,7 +6,8 @@
 
 use super::dim::Dim;
 use super::kernel::{Kernel, Skeleton};
-use std::collections::HashMap;
+use super::program::KernelId;
+use std::collections::{BTreeSet, HashMap};
 
 /// The least number that becomes a parameter.
 const LEAST: i64 = 32;
@@ -40,15 +41,17 @@ impl Parametric {
     }
 }
 
-/// Lets kernels that are the same but for numbers be the first of them, which gets parameters.
-pub fn parametrize(kernels: &mut [Kernel]) -> Vec<Parametric> {
+/// Lets used kernels that are the same but for numbers be the first of them, which gets parameters.
+pub fn parametrize(kernels: &mut [Kernel], used: &BTreeSet<KernelId>) -> Vec<Parametric> {
     let mut alike: HashMap<Kernel, Vec<usize>> = HashMap::new();
     let mut all = vec![];
     for (number, kernel) in kernels.iter().enumerate() {
         let mut form = kernel.clone();
         let numbers = if has_parameters(kernel) { take_numbers(&mut form) } else { vec![] };
         form.name.clear();
-        alike.entry(form).or_default().push(number);
+        if used.contains(&KernelId(number)) {
+            alike.entry(form).or_default().push(number);
+        }
         all.push(numbers);
     }
     let mut members: Vec<Parametric> = (0..kernels.len()).map(Parametric::alone).collect();

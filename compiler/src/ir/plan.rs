@@ -26,6 +26,8 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it: scratch, results, the updated flag.
     Scratch,
+    /// What steps hand on to each other of which a CPU runs one kernel, such as partial sums (GPU).
+    Partial,
 }
 
 impl Role {
@@ -69,6 +71,8 @@ pub struct Plan {
     pub places: Vec<Place>,
     /// Words of the scratch pool.
     pub scratch: Dim,
+    /// Words of the pool of partial results, which a CPU does not have.
+    pub partial: Dim,
 }
 
 impl Plan {

@@ -56,6 +56,16 @@ impl Kernel {
         self.scalars.iter_mut().for_each(|scalar| scalar.renumber(&new, &mut |index| renumbered(index, &new)));
     }
 
+    /// Puts scalars before all others, of which they use none.
+    pub fn prepend(&mut self, scalars: Vec<Expr>) {
+        let new: Vec<ExprId> = (0..self.scalars.len()).map(|id| id + scalars.len()).collect();
+        self.scalars.iter_mut().for_each(|scalar| scalar.renumber(&new, &mut |index| renumbered(index, &new)));
+        self.uses().into_iter().for_each(|id| *id = new[*id]);
+        self.schedule.rows.for_each_scalar(&mut |id| *id = new[*id]);
+        self.for_each_place(&mut |index| *index = renumbered(index, &new));
+        self.scalars.splice(0..0, scalars);
+    }
+
     /// Divides once what is divided several times: each such quotient and remainder becomes a scalar. Movement that was
     /// folded into positions repeats its divisions in every load, in every guard and in each other, by powers of two. Only
     /// what cannot be negative is shared, since scalars of positions are `u32`.

@@ -3,8 +3,9 @@
 //! In: a kernel. Out: its slot numbers, to change them, or the kernel with two slots made one. Always: a field that holds a
 //! slot is seen here, because the fields of a schedule and of a skeleton are all named.
 
-use super::kernel::{Expr, Kernel, Skeleton};
+use super::kernel::{Expr, Kernel, Skeleton, Slot};
 use super::schedule::{Rows, Schedule};
+use std::collections::BTreeSet;
 
 impl Kernel {
     /// Calls `see` with every number of a slot, to change it.
@@ -50,6 +51,34 @@ impl Kernel {
         let Rows { threads, unroll: _, blocks: _, buffers: _, pipelined: _, prefetches: _ } = rows;
         let parts = threads.iter_mut().flat_map(|threads| &mut threads.slots).map(|(slot, _)| slot);
         streamed.iter_mut().chain(parts).for_each(see);
+    }
+
+    /// Drops the slots that nothing reads or writes, lets the others say which of both they are used for, and gives the numbers
+    /// that they had.
+    pub fn retain_used_slots(&mut self) -> Vec<usize> {
+        let loads = self.scalars.iter().filter_map(Expr::load).map(|load| load.slot);
+        let (mut read, mut written): (BTreeSet<usize>, BTreeSet<usize>) = (loads.collect(), BTreeSet::new());
+        match &self.skeleton {
+            Skeleton::Row { parallel: _, reduced: _, passes, stores } => {
+                written.extend(passes.iter().flat_map(|pass| &pass.stores).chain(stores).map(|store| store.slot));
+            }
+            Skeleton::Contract { batch: _, m: _, n: _, k: _, lhs, rhs, stores } => {
+                read.extend([lhs.slot, rhs.slot]);
+                written.extend(stores.iter().map(|store| store.slot));
+            }
+            // These use their slots in ways that only they know.
+            Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => {
+                return (0..self.slots.len()).collect();
+            }
+        }
+        let used: Vec<usize> = read.union(&written).copied().collect();
+        let slots = used.iter().map(|&slot| {
+            let (read, write) = (read.contains(&slot), written.contains(&slot));
+            Slot { read, write, ..self.slots[slot].clone() }
+        });
+        self.slots = slots.collect();
+        self.for_each_slot(&mut |slot| *slot = used.partition_point(|&other| other < *slot));
+        used
     }
 
     /// Makes two slots of one memory one: `dropped` goes, and what named it names `kept`. Schedule chooses loops, and what goes

@@ -174,8 +174,17 @@ pub struct Plan {
     pub dims: &'static [usize],
     /// The number of results.
     pub results: usize,
+    /// Words of partial results, which lie behind the scratch memory that a CPU has as well; `None` if the number overflows.
+    pub partial: fn(&[usize]) -> Option<usize>,
     /// The dispatches.
     pub commands: &'static [Command],
+}
+
+impl Plan {
+    /// Words of scratch memory on a GPU, where a CPU needs `own`.
+    pub(super) fn scratch(&self, own: Option<usize>, dims: &[usize]) -> Option<usize> {
+        own?.checked_add((self.partial)(dims)?)
+    }
 }
 
 /// The entry points that run WGSL of the user.

@@ -102,6 +102,7 @@ impl Function for Predict {
         static PLAN: Plan = Plan {
             dims: &[1],
             results: 1,
+            partial: |_| Some(0),
             commands: &[Command::Dispatch { entry: 0, launch: ROWS }, Command::Dispatch { entry: 1, launch: ROWS }],
         };
         (&NET, &PLAN)
@@ -131,6 +132,7 @@ impl Step for Train {
         static PLAN: Plan = Plan {
             dims: &[1],
             results: 0,
+            partial: |_| Some(0),
             commands: &[
                 Command::Dispatch { entry: 0, launch: ROWS },
                 Command::Dispatch { entry: 2, launch: ONCE },
@@ -163,8 +165,12 @@ impl Function for Turns {
     fn gpu() -> (&'static Program, &'static Plan) {
         static INNER: [Command; 1] = [Command::Dispatch { entry: 5, launch: ONCE }];
         static OUTER: [Command; 1] = [Command::Repeat { count: |_| 10, reverse: false, body: &INNER }];
-        static PLAN: Plan =
-            Plan { dims: &[1], results: 1, commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }] };
+        static PLAN: Plan = Plan {
+            dims: &[1],
+            results: 1,
+            partial: |_| Some(0),
+            commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }],
+        };
         (&NET, &PLAN)
     }
 }

@@ -66,7 +66,7 @@ impl Training {
             gpu.wait_for(oldest)?;
         }
         let (program, plan) = S::gpu();
-        let scratch = S::scratch(call.dims).ok_or(Error::Overflow { function: S::NAME })?;
+        let scratch = plan.scratch(S::scratch(call.dims), call.dims).ok_or(Error::Overflow { function: S::NAME })?;
         let arena = workspace.arena(gpu, program)?;
         arena.share(Pool::Weights, parameters);
         arena.share(Pool::Gradients, &self.gradients);

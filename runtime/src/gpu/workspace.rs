@@ -44,7 +44,7 @@ impl Workspace {
         foreign: &Foreigns,
     ) -> Result<()> {
         let (program, plan) = F::gpu();
-        let scratch = F::scratch(dims).ok_or(Error::Overflow { function: F::NAME })?;
+        let scratch = plan.scratch(F::scratch(dims), dims).ok_or(Error::Overflow { function: F::NAME })?;
         self.arena(gpu, program)?;
         let (Some(arena), staging) = (&mut self.arena, &mut self.staging) else { unreachable!("it was made above") };
         arena.share(Pool::Weights, parameters);

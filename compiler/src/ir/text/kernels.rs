@@ -62,7 +62,11 @@ impl Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let launch = |kernel: &KernelId, buffers: String| format!("launch k{}({buffers})\n", kernel.0);
         let body = buffers(&self.program, &self.places) + &steps(&self.program.steps, &launch);
-        writeln!(f, "plan {} scratch={} {{\n{}}}", self.program.name, self.scratch, indented(&body))
+        let mut sizes = vec![field("scratch", Datum::Dim(self.scratch.clone()))];
+        if !self.partial.is(0) {
+            sizes.push(field("partial", Datum::Dim(self.partial.clone())));
+        }
+        writeln!(f, "plan {}{} {{\n{}}}", self.program.name, Listed(&sizes), indented(&body))
     }
 }
 
@@ -245,6 +249,7 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Numbers => ("numbers", vec![]),
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),
+        Pool::Partial => ("partial", vec![]),
     }
 }
 

@@ -70,7 +70,7 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
 
 fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
     let name = cursor.word()?;
-    let scratch = field(cursor, "scratch", |read, key| read.dim(key))?;
+    let (scratch, partial) = sizes(&Read(&cursor.fields()?)).or_else(|why| cursor.fail(why))?;
     cursor.expect('{')?;
     let (mut buffers, mut places) = (vec![], vec![]);
     while let Some((buffer, place)) = buffer(cursor, buffers.len())? {
@@ -81,14 +81,13 @@ fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
         Some(('k', number)) => Ok(KernelId(number)),
         _ => cursor.fail(format!("no kernel `{name}`")),
     })?;
-    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch })
+    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch, partial })
 }
 
-/// One field of a head.
-fn field<T>(cursor: &mut Cursor, key: &str, get: impl Fn(&Read<'_>, &str) -> Parsed<T>) -> Parsed<T> {
-    let fields = cursor.fields()?;
-    let found = get(&Read(&fields), key);
-    found.or_else(|why| cursor.fail(why))
+/// The words of the pools that belong to a plan.
+fn sizes(read: &Read<'_>) -> Parsed<(Dim, Dim)> {
+    let partial = if read.find("partial").is_some() { read.dim("partial")? } else { Dim::default() };
+    Ok((read.dim("scratch")?, partial))
 }
 
 /// `i0`, `s1` … with the letter that is wanted.
@@ -165,6 +164,7 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "numbers" => Pool::Numbers,
         "groups" => Pool::Groups,
         "scratch" => Pool::Scratch,
+        "partial" => Pool::Partial,
         other => return Err(format!("no pool `{other}`")),
     })
 }

@@ -180,7 +180,9 @@ impl Machine<'_> {
         let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::u32(g))).collect();
         groups.resize(elements / CHUNK, Some(Scalar::u32(0)));
         pools.insert(Pool::Groups, spread(groups.into_iter(), word));
-        pools.insert(Pool::Scratch, vec![None; self.places(self.size(&self.plan.scratch))]);
+        for (pool, words) in [(Pool::Scratch, &self.plan.scratch), (Pool::Partial, &self.plan.partial)] {
+            pools.insert(pool, vec![None; self.places(self.size(words))]);
+        }
         (self.names, self.pools) = pools.into_iter().unzip();
         for (index, place) in self.plan.places.iter().enumerate() {
             let region = self.region(BufferId(index))?;

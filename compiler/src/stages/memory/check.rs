@@ -16,18 +16,38 @@ pub struct Clash {
     pub reader: BufferId,
     /// The buffer whose contents it would find; nothing was written where it is absent.
     pub found: Option<BufferId>,
-    /// The word of the scratch pool.
+    /// The word of the scratch pool, or behind it of that of partial results.
     pub word: usize,
 }
 
 /// Runs a plan under a binding of the named dimensions.
 pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
     let size = |dim: &Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let ranges = plan.places.iter().zip(&plan.program.buffers).map(|(place, buffer)| {
-        let words = || size(&place.offset)..size(&place.offset) + size(&buffer.dtype.words(&place.len));
-        (place.pool == Pool::Scratch).then(words)
-    });
-    let mut run = Run { kernels, size: &size, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
+    let (scratch, partial) = (size(&plan.scratch), size(&plan.partial));
+    let mut ranges = vec![];
+    for (number, (place, buffer)) in plan.places.iter().zip(&plan.program.buffers).enumerate() {
+        let (start, end) = match place.pool {
+            Pool::Scratch => (0, scratch),
+            Pool::Partial => (scratch, scratch + partial),
+            Pool::Argument(_)
+            | Pool::Weights
+            | Pool::Gradients
+            | Pool::State(_)
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Groups => {
+                ranges.push(None);
+                continue;
+            }
+        };
+        let first = start + size(&place.offset);
+        let words = first..first + size(&buffer.dtype.words(&place.len));
+        if words.end > end {
+            return Err(Clash { reader: BufferId(number), found: None, word: words.end });
+        }
+        ranges.push(Some(words));
+    }
+    let mut run = Run { kernels, size: &size, ranges, words: vec![None; scratch + partial] };
     run.steps(&plan.program.steps)?;
     for (index, buffer) in plan.program.buffers.iter().enumerate() {
         if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {

@@ -1,7 +1,8 @@
-//! From when to when each buffer of a program holds something that is still needed.
+//! From when to when each buffer of a program holds something that is still needed, and on which machines.
 
 use crate::ir::model::Effect;
-use crate::ir::program::{Program, Role, Step};
+use crate::ir::program::{BufferId, Program, Role, Step};
+use std::collections::BTreeSet;
 
 /// A range of positions, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +40,34 @@ pub(super) fn lifetimes<K>(program: &Program<K>) -> Vec<Lifetime> {
         }
     }
     uses.iter().map(|uses| lifetime(uses, &loops)).collect()
+}
+
+/// The buffers that only steps use of which a CPU runs one kernel.
+pub(super) fn partial<K>(program: &Program<K>) -> BTreeSet<BufferId> {
+    let (mut own, mut inside) = (BTreeSet::new(), BTreeSet::new());
+    sides(&program.steps, &mut own, &mut inside);
+    &inside - &own
+}
+
+/// Adds the buffers that a CPU uses, and those that the steps use which it does not run.
+fn sides<K>(steps: &[Step<K>], own: &mut BTreeSet<BufferId>, inside: &mut BTreeSet<BufferId>) {
+    for step in steps {
+        own.extend(step.buffers());
+        match step {
+            Step::Fused { steps, .. } => all(steps, inside),
+            Step::Launch { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => {
+                step.bodies().into_iter().for_each(|body| sides(body, own, inside));
+            }
+        }
+    }
+}
+
+/// Adds all buffers of steps.
+fn all<K>(steps: &[Step<K>], into: &mut BTreeSet<BufferId>) {
+    for step in steps {
+        into.extend(step.buffers());
+        step.bodies().into_iter().for_each(|body| all(body, into));
+    }
 }
 
 /// What is used inside of a loop and outside of it lives throughout the loop. Loops come innermost first.

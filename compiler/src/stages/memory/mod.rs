@@ -5,7 +5,8 @@
 //!
 //! Scratch buffers whose sizes are multiples of one product of names (`64·B`, `10·B`) are packed among
 //! themselves by their factors, so that the decision holds for every binding; the areas of different
-//! products follow each other.
+//! products follow each other. What only steps use of which a CPU runs one kernel has a pool of its own, which a CPU does
+//! not have.
 
 mod check;
 mod lifetime;
@@ -65,8 +66,8 @@ fn unique(kernel: Kernel, kernels: &mut Vec<Kernel>) -> KernelId {
 }
 
 fn place(model: &Model, program: Program<KernelId>) -> Plan {
-    let lifetimes = lifetime::lifetimes(&program);
-    let mut areas: BTreeMap<Dim, Vec<(BufferId, i64)>> = BTreeMap::new();
+    let (lifetimes, partial) = (lifetime::lifetimes(&program), lifetime::partial(&program));
+    let mut areas: BTreeMap<(Pool, Dim), Vec<(BufferId, i64)>> = BTreeMap::new();
     let mut places: Vec<Option<Place>> = vec![None; program.buffers.len()];
     for (index, buffer) in program.buffers.iter().enumerate() {
         match fixed(model, buffer.role) {
@@ -78,22 +79,25 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
             }
             None => {
                 let (unit, factor) = unit(&buffer.dtype.words(&buffer.len));
-                areas.entry(unit).or_default().push((BufferId(index), factor));
+                let pool = if partial.contains(&BufferId(index)) { Pool::Partial } else { Pool::Scratch };
+                areas.entry((pool, unit)).or_default().push((BufferId(index), factor));
             }
         }
     }
-    let mut scratch = Dim::default();
-    for (unit, buffers) in areas {
+    let mut ends: BTreeMap<Pool, Dim> = BTreeMap::new();
+    for ((pool, unit), buffers) in areas {
+        let start = ends.entry(pool).or_default();
         let mut end = 0;
         for (id, factor, at) in pack(buffers, &lifetimes) {
             end = end.max(at + factor);
-            let offset = scratch.clone() + unit.clone() * Dim::from(at);
-            places[id.0] = Some(Place { pool: Pool::Scratch, offset, len: program.buffers[id.0].len.clone() });
+            let offset = start.clone() + unit.clone() * Dim::from(at);
+            places[id.0] = Some(Place { pool, offset, len: program.buffers[id.0].len.clone() });
         }
-        scratch = scratch + unit * Dim::from(end);
+        *start = start.clone() + unit * Dim::from(end);
     }
+    let [scratch, partial] = [Pool::Scratch, Pool::Partial].map(|pool| ends.remove(&pool).unwrap_or_default());
     let places = places.into_iter().flatten().collect();
-    Plan { program, places, scratch }
+    Plan { program, places, scratch, partial }
 }
 
 /// A size as a unit and a factor that keeps offsets aligned: `64·B` is (`B`, 64), `10·B` is (`⌈B / 64⌉`, 640). A unit of

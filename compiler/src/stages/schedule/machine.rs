@@ -24,7 +24,10 @@ pub(super) const CPU: Cpu = Cpu { l1: 1 << 13, l3: 1 << 21, thread: 1 << 17, sto
 pub(super) struct Gpu {
     /// Invocations that keep it busy.
     pub(super) busy: i64,
+    /// Invocations that it holds at once: as many hide the way to memory.
+    pub(super) held: i64,
 }
 
-/// All of them, with what a large discrete one takes: 128 multiprocessors, each with a workgroup of 256.
-pub(super) const GPU: Gpu = Gpu { busy: 128 * 256 };
+/// All of them, with what a large discrete one takes: 128 multiprocessors, each with a workgroup of 256 that computes, or room
+/// for 2,048 invocations that wait.
+pub(super) const GPU: Gpu = Gpu { busy: 128 * 256, held: 128 * 2048 };

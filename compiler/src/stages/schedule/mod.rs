@@ -3,7 +3,7 @@
 //! In: programs of kernels as fuse left them. Out: the same work: products out of loops that need not wait for them, axes split
 //! where indices divide them and neighbouring ones merged, the operands of products in the order in which results are
 //! contiguous, values in the place of those that die with them; the vector axis, algorithms, precision, packing, loops and
-//! workgroups chosen; steps fused that a CPU runs as one kernel. Always: a kernel computes what it computed before, as precisely as the model asks for.
+//! workgroups chosen; steps fused that a CPU runs as one kernel; sums split that several workgroups of a GPU make. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod attend;
 mod axes;
@@ -18,6 +18,7 @@ mod recurrent;
 mod rows;
 mod scatter;
 mod split;
+mod split_sums;
 mod stream;
 mod vector;
 mod workgroups;
@@ -38,9 +39,18 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         attend::fuse(program);
         recurrent::fuse(program);
         pack_once::choose(program);
+        split_sums::split(program);
         workgroups::choose(program);
     }
     programs
+}
+
+/// The numbers of a kernel that only a GPU runs.
+fn numbers_of_gpu(kernel: &mut Kernel) {
+    split::split(kernel);
+    axes::merge(kernel);
+    vector::choose(kernel);
+    kernel.schedule.rows.blocks = kernel.blocks();
 }
 
 fn numbers(kernel: &mut Kernel) {

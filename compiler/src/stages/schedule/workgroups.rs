@@ -22,9 +22,11 @@ const ATTENDED: u32 = 32;
 /// Rows and columns of an invocation.
 const THREAD_TILE: [u32; 2] = [4, 4];
 
-/// Chooses for all kernels that a GPU runs.
+/// Chooses for all kernels that a GPU runs and for which nobody has.
 pub(super) fn choose(program: &mut Program) {
-    for_each_launch(&mut program.steps, &mut |kernel, _| kernel.schedule.workgroup = workgroup(kernel));
+    for_each_launch(&mut program.steps, &mut |kernel, _| {
+        kernel.schedule.workgroup = kernel.schedule.workgroup.or_else(|| workgroup(kernel));
+    });
 }
 
 fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
@@ -43,11 +45,13 @@ fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
     }
 }
 
-fn extent(kernel: &Kernel, axes: &[usize]) -> Dim {
+/// How many elements axes have together.
+pub(super) fn extent(kernel: &Kernel, axes: &[usize]) -> Dim {
     product(axes.iter().map(|&axis| &kernel.axes[axis]))
 }
 
-fn typical(dim: &Dim) -> i64 {
+/// What a dimension is taken to be where only a guess is needed.
+pub(super) fn typical(dim: &Dim) -> i64 {
     dim.eval(&|_| Some(TYPICAL)).unwrap_or(i64::MAX / 4096).clamp(1, i64::MAX / 4096)
 }
 
@@ -57,9 +61,11 @@ fn rows(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -
     let (many, long) = (typical(&rows), typical(&length));
     let is_long = length.as_const().is_none_or(|length| length >= COOPERATE);
     let shared = long >= 32 && many * 16 < long * 1024 || length.as_const().is_none() && many < 4096;
-    let cooperative = has_passes && (is_long || shared);
+    // Invocations beside each other then read what lies beside each other.
+    let beside = kernel.schedule.vector.is_some_and(|axis| items.contains(&axis)) && many >= GPU.busy;
+    let cooperative = has_passes && !beside && (is_long || shared);
     // A few rows of unknown length leave a device idle otherwise, and may be very long.
-    let few = length.as_const().is_none() && many * i64::from(INVOCATIONS) < GPU.busy / 2;
+    let few = length.as_const().is_none() && many * i64::from(INVOCATIONS) <= GPU.held;
     let invocations = match (cooperative, many) {
         (true, _) if few => INVOCATIONS,
         (true, _) => (long / 2).clamp(32, INVOCATIONS.into()) as u32,
@@ -79,12 +85,9 @@ fn power_of_two(n: u32) -> u32 {
 
 /// Large tiles reuse more of what they load; small ones leave more workgroups where there is little to do.
 fn tile(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Tile {
-    let [batch, rows, columns, terms] = [sides.batch, sides.rows, sides.columns, k].map(|axes| extent(kernel, axes));
-    let groups = |high: u32, wide: u32| {
-        let [rows, columns] = [(&rows, high), (&columns, wide)].map(|(all, side)| typical(&all.ceil_div(side.into())));
-        typical(&batch).saturating_mul(rows).saturating_mul(columns)
-    };
-    let [mut high, mut wide] = [&rows, &columns].map(side);
+    let terms = extent(kernel, k);
+    let groups = |high: u32, wide: u32| groups(kernel, sides, [high, wide]);
+    let [mut high, mut wide] = largest(kernel, sides);
     // Smaller tiles until a large device has something to do everywhere.
     while groups(high, wide).saturating_mul(INVOCATIONS.into()) < GPU.busy && high.max(wide) > 16 {
         if high >= wide { high /= 2 } else { wide /= 2 }
@@ -93,6 +96,18 @@ fn tile(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Tile {
     let plain = i64::from(PLAIN_TERMS) * i64::from(tile.slices);
     let block = terms.as_const().is_none_or(|terms| terms > plain).then_some(TILE_BLOCK);
     Tile { block, ..tile }
+}
+
+/// How many workgroups make a contraction in tiles of so many rows and columns.
+pub(super) fn groups(kernel: &Kernel, sides: &Sides<'_>, tile: [u32; 2]) -> i64 {
+    let along = |(axes, side): (&[usize], u32)| typical(&extent(kernel, axes).ceil_div(side.into()));
+    let [rows, columns] = [(sides.rows, tile[0]), (sides.columns, tile[1])].map(along);
+    typical(&extent(kernel, sides.batch)).saturating_mul(rows).saturating_mul(columns)
+}
+
+/// The most rows and columns of a contraction's tile.
+pub(super) fn largest(kernel: &Kernel, sides: &Sides<'_>) -> [u32; 2] {
+    [sides.rows, sides.columns].map(|axes| side(&extent(kernel, axes)))
 }
 
 /// Rows or columns of a tile.

@@ -1,6 +1,6 @@
 //! What calls cost, for programs to ask. In: a function. Out: constant functions of its named dimensions that give the
 //! bytes of scratch memory and the floating-point operations of a call. Always: the bytes are what a session or trainer
-//! allocates for that call alone, besides the packed parameters of a session on the CPU.
+//! allocates for that call alone, besides the packed parameters of a session on the CPU, and partial sums on a GPU.
 
 use super::{names, path};
 use crate::ir::{Function, Model};

@@ -31,8 +31,14 @@ pub(super) fn position(function: &Function, need: &Dim) -> Option<(usize, Dim)> 
     })
 }
 
+/// A number of words at the largest positions: a position is another one in each call, and there is room for the largest from
+/// the first call on.
+pub(in crate::stages::emit) fn room(function: &Function, words: &Dim) -> Dim {
+    words.substitute(&|name| Some(most(function, name)?.max(0).into()))
+}
+
 /// The largest value of an argument that is a position, where it is a number.
-pub(in crate::stages::emit) fn most(function: &Function, name: &str) -> Option<i64> {
+fn most(function: &Function, name: &str) -> Option<i64> {
     let limits = needs(std::iter::once(function)).into_iter().filter_map(|need| {
         let (at, limit) = position(function, &need)?;
         limit.as_const().filter(|_| function.dims[at].name == name)

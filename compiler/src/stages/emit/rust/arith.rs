@@ -119,7 +119,7 @@ fn checked_atom(atom: &dim::Atom) -> TokenStream {
 }
 
 /// A dimension as a `rt::Count`, in a constant function whose arguments are the named dimensions.
-pub(super) fn count(dim: &Dim) -> TokenStream {
+pub(in crate::stages::emit) fn count(dim: &Dim) -> TokenStream {
     let mut parts = [None, None];
     for (atoms, c) in dim.terms() {
         let magnitude = Literal::u64_unsuffixed(c.unsigned_abs());

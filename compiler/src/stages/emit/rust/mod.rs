@@ -43,7 +43,7 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
     let is_called = used.len() > INLINED;
     let parametric = match is_called {
-        true => parametric::parametrize(&mut own),
+        true => parametric::parametrize(&mut own, &used),
         false => (0..own.len()).map(Parametric::alone).collect(),
     };
     let launched = plan::Launched { kernels: &own, starts: &starts, parametric: &parametric };

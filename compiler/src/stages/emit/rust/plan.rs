@@ -1,12 +1,12 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
-use super::super::face::needs::most;
+use super::super::face::needs::room;
 use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function, used_by};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
-use crate::ir::model::{Binder, Effect, ParamId};
+use crate::ir::model::{Effect, ParamId};
 use crate::ir::parametric::Parametric;
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
@@ -70,13 +70,7 @@ impl<'a> Printer<'a> {
         let marker = names::marker(self.function);
         let dims: Vec<_> = self.function.dims.iter().map(|d| arith::name(&d.name)).collect();
         let (words, flops) = (arith::count(&self.plan.scratch), arith::count(&cost::flops(&self.function.graph)));
-        // A position is another one in each call: there is room for the largest from the first call on.
-        let is_position = |name: &str| {
-            let dim = self.function.dims.iter().find(|dim| dim.name == name);
-            dim.is_some_and(|dim| matches!(dim.binder, Binder::Argument(_)))
-        };
-        let largest = |name: &str| most(self.function, name).filter(|_| is_position(name));
-        let room = self.plan.scratch.substitute(&|name| Some(largest(name)?.max(0).into()));
+        let room = room(self.function, &self.plan.scratch);
         let words = match room == self.plan.scratch {
             true => words,
             false => {
@@ -106,7 +100,8 @@ impl<'a> Printer<'a> {
             extents.extend(axes.iter().map(|extent| parametric.dim(extent)));
         }
         let holds = |place: &Place, extent: &Dim| !place.len.is(0) && place.len.exact_div(extent).is_some();
-        let is_stored = |extent: &Dim| self.plan.places.iter().any(|place| holds(place, extent));
+        let own = || self.plan.places.iter().filter(|place| place.pool != Pool::Partial);
+        let is_stored = |extent: &Dim| own().any(|place| holds(place, extent));
         extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
         extents
     }
@@ -427,7 +422,8 @@ impl<'a> Printer<'a> {
             | Pool::Session
             | Pool::Numbers
             | Pool::Groups
-            | Pool::Scratch => (offset, len),
+            | Pool::Scratch
+            | Pool::Partial => (offset, len),
         }
     }
 
@@ -442,7 +438,13 @@ impl<'a> Printer<'a> {
                 let k = Literal::usize_unsuffixed(k);
                 quote!(&inputs[#k][..#len])
             }
-            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Session | Pool::Numbers | Pool::Scratch => {
+            Pool::Weights
+            | Pool::Gradients
+            | Pool::State(_)
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Scratch
+            | Pool::Partial => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -490,5 +492,6 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
+        Pool::Partial => unreachable!("a CPU launches nothing that hands on partial results"),
     }
 }

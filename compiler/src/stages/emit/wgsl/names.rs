@@ -54,7 +54,8 @@ impl Pool {
             plan::Pool::State(_) | plan::Pool::Session => Pool::State,
             plan::Pool::Numbers => Pool::Numbers,
             plan::Pool::Groups => Pool::Groups,
-            plan::Pool::Scratch => Pool::Scratch,
+            // A pool of their own would be one binding more than every device has.
+            plan::Pool::Scratch | plan::Pool::Partial => Pool::Scratch,
         }
     }
 

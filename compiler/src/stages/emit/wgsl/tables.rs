@@ -3,6 +3,8 @@
 //! Comes in: entry points and memory plans. Goes out: `PROGRAM` and `PLANS`. Always holds: the tables match the
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
+use super::super::face::needs::room;
+use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
@@ -97,8 +99,9 @@ impl Tables<'_> {
         let dims = function.dims.iter().map(|dim| position(&dim.name));
         let results = (0..).take_while(|&k| plan.program.buffers.iter().any(|b| b.role == Role::Result(k))).count();
         let commands = self.commands(&plan.program.steps, function, plan);
+        let partial = partial(function, &plan.partial);
         quote! {
-            rt::gpu::Plan { dims: &[#(#dims),*], results: #results, commands: &[#(#commands),*] }
+            rt::gpu::Plan { dims: &[#(#dims),*], results: #results, partial: #partial, commands: &[#(#commands),*] }
         }
     }
 
@@ -207,6 +210,7 @@ impl Tables<'_> {
             | plan::Pool::Numbers
             | plan::Pool::Groups
             | plan::Pool::Scratch => Dim::default(),
+            plan::Pool::Partial => plan.scratch.clone(),
         };
         base + place.offset.clone()
     }
@@ -221,6 +225,22 @@ fn launch(groups: &Dim, slots: impl IntoIterator<Item = Dim>, function: &Functio
     let groups = value(function, groups);
     let slots = slots.iter().map(|slot| value(function, slot));
     quote!(|#dims, launch| launch.set(#groups, &[#(#slots),*]))
+}
+
+/// How many words of partial results there are, if a device can count them.
+fn partial(function: &Function, words: &Dim) -> TokenStream {
+    let mut names = vec![];
+    words.names(&mut |name| names.push(name.to_owned()));
+    let dims = function.dims.iter().enumerate().filter(|(_, dim)| names.contains(&dim.name)).map(|(at, dim)| {
+        let (name, at) = (arith::name(&dim.name), Literal::usize_unsuffixed(at));
+        quote!(let #name = rt::Count::dim(dims[#at]);)
+    });
+    let (room, dims) = (room(function, words), quote!(#(#dims)*));
+    let (own, most) = (arith::count(words), arith::count(&room));
+    let count = if room == *words { own } else { quote!(#own.larger(#most)) };
+    // A parameter that nothing mentions stays unnamed, so that no warning arises.
+    let parameter = if dims.is_empty() { quote!(_) } else { quote!(dims) };
+    quote!(|#parameter| { #dims #count.words() })
 }
 
 /// A dimension as an expression of type u64 over the function's named dimensions.

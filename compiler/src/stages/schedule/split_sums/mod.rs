@@ -1,0 +1,104 @@
+//! Sums of which several workgroups of a GPU make parts, where there are too few results to keep it busy.
+//!
+//! In: a program. Out: the same, in which a contraction or a row kernel with few results and long sums stands for two steps of
+//! a GPU: one makes the sums of parts of the terms, and one adds them up in their order and does what follows. Always: a CPU
+//! runs what it ran before, and has no memory for the parts; which part a term is in depends on shapes alone.
+
+mod contract;
+mod cut;
+mod row;
+
+use crate::ir::index::Index;
+use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot};
+use crate::ir::prim::Scalar;
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
+use crate::ir::schedule::Schedule;
+use crate::ir::workgroup::Workgroup;
+use crate::ir::{DType, Dim};
+
+/// Splits such sums.
+pub(super) fn split(program: &mut Program) {
+    let Program { steps, buffers, .. } = program;
+    visit(steps, buffers);
+}
+
+fn visit(list: &mut [Step], all: &mut Vec<Buffer>) {
+    for step in list {
+        step.bodies_mut().into_iter().for_each(|body| visit(body, all));
+        let Step::Launch { kernel, buffers } = step else { continue };
+        let stages = match &kernel.skeleton {
+            Skeleton::Contract { .. } => contract::stages(kernel),
+            Skeleton::Row { .. } => row::stages(kernel),
+            // Which sources a result of a scatter has is data, and attention and recurrences are no plain sums.
+            Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => None,
+        };
+        if let Some(stages) = stages {
+            let steps = stages.steps(buffers, all);
+            *step = Step::Fused { kernel: kernel.clone(), buffers: buffers.clone(), steps };
+        }
+    }
+}
+
+/// What a kernel is on a GPU. Both stages have the slots of the kernel, and behind them those of the partial results.
+struct Stages {
+    /// Makes the parts.
+    parts: Kernel,
+    /// Adds them up, and stores what the kernel stores.
+    whole: Kernel,
+    /// The partial results.
+    partial: Vec<Partial>,
+    /// How both run, where that is known.
+    workgroup: Option<Workgroup>,
+}
+
+/// The results of all parts, one part after the other.
+struct Partial {
+    /// Their type.
+    dtype: DType,
+    /// Where the result of a part is, by the axes of parts and of results.
+    index: Index,
+    /// How many there are.
+    len: Dim,
+}
+
+impl Partial {
+    /// The results at the positions of some axes, the last one fastest.
+    fn of(dtype: DType, kernel: &Kernel, axes: &[usize]) -> Partial {
+        let (mut index, mut len) = (Index::default(), Dim::from(1));
+        for &axis in axes.iter().rev() {
+            index = index.plus(&Index::axis(axis).times(&len));
+            len = len * kernel.axes[axis].clone();
+        }
+        Partial { dtype, index, len }
+    }
+
+    /// The memory of all of them.
+    fn slot(&self) -> Slot {
+        Slot { dtype: self.dtype, len: self.len.clone(), read: true, write: true }
+    }
+
+    /// The result of a part, from that slot.
+    fn load(&self, slot: usize) -> Expr {
+        Expr::Load { slot, index: self.index.clone(), guards: vec![], fill: Scalar::of(self.dtype, 0.0) }
+    }
+}
+
+impl Stages {
+    /// The two steps on the memory of the kernel and on some of their own.
+    fn steps(self, bound: &[BufferId], all: &mut Vec<Buffer>) -> Vec<Step> {
+        let mut bound = bound.to_vec();
+        for Partial { dtype, len, index: _ } in self.partial {
+            bound.push(BufferId(all.len()));
+            all.push(Buffer { role: Role::Scratch, dtype, len });
+        }
+        let launch = |mut kernel: Kernel| {
+            kernel.schedule = Schedule::default();
+            kernel.prune();
+            let used = kernel.retain_used_slots();
+            super::numbers_of_gpu(&mut kernel);
+            kernel.schedule.workgroup = self.workgroup;
+            Step::Launch { kernel, buffers: used.into_iter().map(|slot| bound[slot]).collect() }
+        };
+        vec![launch(self.parts), launch(self.whole)]
+    }
+}

@@ -1,0 +1,155 @@
+//! Reductions of rows in two stages.
+//!
+//! In: a row kernel. Out: one whose rows are parts of rows and which stores what it has reduced them to, and one that reduces
+//! these and has the stores; nothing where there are enough rows to keep a GPU busy, where rows are short, or where a position
+//! or a second pass asks for the whole row. Always: beyond the end of a row nothing is read, and what is reduced changes nothing.
+
+use super::super::machine::GPU;
+use super::super::workgroups::{extent, typical};
+use super::cut::{Cut, cut, cut_axis};
+use super::{Partial, Stages};
+use crate::ir::index::Atom;
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
+use crate::ir::prim::MapOp;
+use crate::ir::workgroup::{INVOCATIONS, PLAIN, ROW_BLOCK, RowGroup, Workgroup};
+use crate::ir::{DType, Dim};
+
+/// The fewest parts that are worth a second stage, which costs as much as starting it.
+const FEWEST: i64 = 4;
+
+/// The most parts of a column, of which an invocation of the second stage adds up all: four blocks.
+const COLUMN_PARTS: i64 = 4 * ROW_BLOCK as i64;
+
+/// The two stages of a row kernel, where it is worth them.
+pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
+    let Skeleton::Row { parallel, reduced, passes, stores } = &kernel.skeleton else { return None };
+    let [Pass { accumulators, stores: inner }] = passes.as_slice() else { return None };
+    let is_merged = |accumulator: &Accumulator| matches!(accumulator.op, AccumulatorOp::Reduce(_));
+    let is_plain = |store: &Store| !store.index.any(&|atom| matches!(atom, Atom::Value(_)));
+    let dtypes = kernel.dtypes();
+    let fits = inner.is_empty()
+        && !accumulators.is_empty()
+        && accumulators.iter().all(is_merged)
+        && stores.iter().all(is_plain)
+        && !dtypes.contains(&DType::F64);
+    let mut parts = kernel.clone();
+    let Cuts { cuts, most, workgroup } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
+    let of_parts: Vec<usize> = cuts.iter().map(|cut| cut.part).collect();
+    let items = [&of_parts[..], parallel].concat();
+    let of = |accumulator: &Accumulator| {
+        let partial = Partial::of(dtypes[accumulator.value], &parts, &items);
+        Partial { len: most.clone().unwrap_or(partial.len), ..partial }
+    };
+    let partial: Vec<Partial> = accumulators.iter().map(of).collect();
+    let first = parts.slots.len();
+    parts.slots.extend(partial.iter().map(Partial::slot));
+    let whole = Kernel { slots: parts.slots.clone(), axes: parts.axes.clone(), ..kernel.clone() };
+    let whole = merged(whole, of_parts, &partial, first);
+    apply(&mut parts, &cuts);
+    let values = masked(&mut parts, accumulators, &dtypes, &cuts);
+    let mut stored = vec![];
+    for (slot, partial) in partial.iter().enumerate() {
+        stored.push(Store { slot: first + slot, index: partial.index.clone(), value: parts.scalars.len() });
+        parts.scalars.push(Expr::Accumulated { pass: 0, slot, dtype: partial.dtype });
+    }
+    let op = |(accumulator, value): (&Accumulator, ExprId)| Accumulator { op: accumulator.op, value };
+    let accumulators = accumulators.iter().zip(values).map(op).collect();
+    parts.name += "_parts";
+    parts.skeleton = Skeleton::Row {
+        parallel: items,
+        reduced: reduced.clone(),
+        passes: vec![Pass { accumulators, stores: vec![] }],
+        stores: stored,
+    };
+    Some(Stages { parts, whole, partial, workgroup })
+}
+
+/// How rows are cut.
+struct Cuts {
+    cuts: Vec<Cut>,
+    /// The most partial results, where their number is not what a call allocates: memory must not shrink where rows are more.
+    most: Option<Dim>,
+    workgroup: Option<Workgroup>,
+}
+
+/// Cuts the rows of a kernel, where that is worth a second stage.
+fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cuts> {
+    let (rows, length) = (extent(kernel, parallel), extent(kernel, reduced));
+    let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
+    if let Some(rows) = rows.as_const() {
+        let cuts = cut(kernel, reduced, wanted(rows, &length, is_beside)?);
+        return Some(Cuts { cuts, most: None, workgroup: None });
+    }
+    // Of rows as many as a call has only columns of an unknown length are cut, into fewer parts the more there are.
+    let longest = reduced.iter().copied().max_by_key(|&axis| typical(&kernel.axes[axis]));
+    let axis = longest.filter(|_| is_beside && length.as_const().is_none())?;
+    let parts = Dim::from(1) + Dim::from(GPU.held).floor_div(&(rows.clone() + Dim::from(GPU.held / COLUMN_PARTS)));
+    let alone = RowGroup { invocations: PLAIN, cooperative: false, block: Some(ROW_BLOCK) };
+    Some(Cuts {
+        cuts: vec![cut_axis(kernel, axis, &parts)],
+        most: Some(rows + Dim::from(GPU.held)),
+        workgroup: Some(Workgroup::Rows(alone)),
+    })
+}
+
+/// How many parts of each row fill a GPU, where there are few rows: a workgroup has a part, or an invocation, where rows lie
+/// beside each other.
+fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
+    let of_part = if is_beside { 1 } else { i64::from(INVOCATIONS) };
+    // What a workgroup adds up in one block for each of its invocations. The second stage has a workgroup for each row.
+    let block = i64::from(INVOCATIONS * ROW_BLOCK);
+    let (is_long, most) = match length.as_const() {
+        // An invocation of the first stage has a block of elements at least.
+        Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),
+        // A batch alone mostly is short, and parts may be empty.
+        None => (typical(length) >= block, block),
+    };
+    let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(block);
+    (is_long && wanted >= FEWEST).then_some(wanted)
+}
+
+/// The stage that reduces what the first one has stored to the slots from `first` on.
+fn merged(mut kernel: Kernel, of_parts: Vec<usize>, partial: &[Partial], first: usize) -> Kernel {
+    kernel.prepend(partial.iter().enumerate().map(|(slot, partial)| partial.load(first + slot)).collect());
+    kernel.name += "_merged";
+    if let Skeleton::Row { reduced, passes, .. } = &mut kernel.skeleton {
+        *reduced = of_parts;
+        let accumulators = passes.iter_mut().flat_map(|pass| &mut pass.accumulators);
+        accumulators.enumerate().for_each(|(load, accumulator)| accumulator.value = load);
+    }
+    kernel
+}
+
+/// Puts the positions within parts into all indices, and guards loads that would be beyond the end of a row.
+fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
+    for cut in cuts {
+        kernel.for_each_index(&mut |index| *index = cut.applied(index));
+    }
+    for scalar in &mut kernel.scalars {
+        if let Expr::Load { index, guards, .. } = scalar {
+            let moves =
+                |cut: &&Cut| index.mentions(cut.axis) || guards.iter().any(|guard| guard.index().mentions(cut.axis));
+            let beyond: Vec<Guard> = cuts.iter().filter(moves).filter_map(Cut::guard).collect();
+            guards.extend(beyond);
+        }
+    }
+}
+
+/// The values that are reduced, which beyond the end of a row are such that change nothing.
+fn masked(kernel: &mut Kernel, accumulators: &[Accumulator], dtypes: &[DType], cuts: &[Cut]) -> Vec<ExprId> {
+    let guards: Vec<Guard> = cuts.iter().filter_map(Cut::guard).collect();
+    if guards.is_empty() {
+        return accumulators.iter().map(|accumulator| accumulator.value).collect();
+    }
+    let scalars = &mut kernel.scalars;
+    let mut add = |scalar: Expr| {
+        scalars.push(scalar);
+        scalars.len() - 1
+    };
+    let inside = add(Expr::Inside(guards));
+    let masked = accumulators.iter().map(|accumulator| {
+        let neutral = add(Expr::Const(accumulator.op.neutral(dtypes[accumulator.value])));
+        add(Expr::Map(MapOp::Select, vec![inside, accumulator.value, neutral]))
+    });
+    masked.collect()
+}

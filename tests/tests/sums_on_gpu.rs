@@ -1,0 +1,208 @@
+//! Sums of which several workgroups make parts: of lengths that are no multiples, where parts are empty, with an epilogue, and
+//! of numbers that are not finite.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+use precast::View;
+use precast::prelude::*;
+use tests::{gpu, numbers};
+
+model! {
+    /// One function for each kind of sum.
+    pub struct Sums { conv: Conv2d(2, 5, kernel = 3, padding = 1, stride = 2), output: Linear(5, 3) }
+
+    impl Sums {
+        /// A gradient of filters: the terms are images, rows and columns.
+        pub fn filters(&self, image: f32[B, 3, 27, 29], cotangent: f32[B, 8, 25, 27]) -> f32[8, 3, 3, 3] {
+            grad(|w| sum(conv2d(image, w) * cotangent))(zeros([8, 3, 3, 3]))
+        }
+
+        /// A product whose epilogue reads other tensors.
+        pub fn products(&self, x: f32[N, 200, 30], y: f32[N, 200, 20], bias: f32[20], rate: f32) -> f32[30, 20] {
+            let sums = einsum("nki,nkj->ij", x, y);
+            tanh(sums + bias) * rate
+        }
+
+        /// A known length that is a prime number.
+        pub fn deep(&self, x: f32[7, 1283], y: f32[1283, 5]) -> f32[7, 5] { matmul(x, y) }
+
+        /// All elements.
+        pub fn total(&self, x: f32[R, C]) -> (f32, f32, f32, f32) {
+            (mean(square(x)), sum(x), max(x, axis = [0, 1]), min(x, axis = [0, 1]))
+        }
+
+        /// Columns of a length that is a prime number.
+        pub fn columns(&self, x: f32[1283, 70]) -> (f32[70], f32[70], f32[70]) {
+            (sum(x, axis = 0) / 3, max(x, axis = 0), min(x, axis = 0))
+        }
+
+        /// As many columns as a call has, of a length that it knows too.
+        pub fn any_columns(&self, x: f32[R, C]) -> (f32[C], f32[C]) { (sum(x, axis = 0), min(x, axis = 0)) }
+
+        /// Columns of a length that a call knows.
+        pub fn batches(&self, x: f32[N, 100, 9]) -> (f32[9], f32[9], i32[9]) {
+            (sum(x, axis = [0, 1]), max(x, axis = [0, 1]), sum(x.i32(), axis = [0, 1]))
+        }
+
+        /// A network with gradients of both kinds.
+        #[train(Sgd)]
+        pub fn loss(&self, image: f32[B, 2, 33, 31], y: f32[B, 3]) -> f32 {
+            mse_loss(self.output(mean(relu(self.conv(image)), axis = [2, 3])), y)
+        }
+    }
+}
+
+/// Whether numbers agree up to what two orders of additions of so many terms differ by; NaN and infinities are the same.
+fn agree(what: &str, on_cpu: &[f32], on_gpu: &[f32], scale: f32) {
+    assert_eq!(on_cpu.len(), on_gpu.len());
+    for (at, (a, b)) in on_cpu.iter().zip(on_gpu).enumerate() {
+        let same = a == b || a.is_nan() && b.is_nan();
+        assert!(same || (a - b).abs() <= 2e-6 * scale, "{what}: element {at} is {a} on the CPU, {b} on the GPU");
+    }
+}
+
+/// So many images of noise, of `H` times `W` in `C` channels.
+fn images<const C: usize, const H: usize, const W: usize>(count: usize, seed: u32) -> Vec<[[[f32; W]; H]; C]> {
+    let mut all = vec![[[[0.0; W]; H]; C]; count];
+    let elements = all.as_flattened_mut().as_flattened_mut().as_flattened_mut();
+    elements.copy_from_slice(&numbers(elements.len(), seed));
+    all
+}
+
+/// So many matrices of noise, times a factor.
+fn matrices<const M: usize, const N: usize>(count: usize, seed: u32, factor: f32) -> Vec<[[f32; N]; M]> {
+    let mut all = vec![[[0.0; N]; M]; count];
+    let elements = all.as_flattened_mut().as_flattened_mut();
+    elements.iter_mut().zip(numbers(count * M * N, seed)).for_each(|(x, y)| *x = factor * y);
+    all
+}
+
+#[test]
+fn filters_have_the_same_gradients() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for (batch, broken) in [(1, None), (2, Some(f32::INFINITY)), (5, None), (65, Some(f32::NAN)), (130, None)] {
+        let (mut image, cotangent) = (images::<3, 27, 29>(batch, 1), images::<8, 25, 27>(batch, 2));
+        if let Some(broken) = broken {
+            // The last element of the last image, which some filters never meet.
+            image[batch - 1][2][26][28] = broken;
+        }
+        let on_cpu = host.filters(&image, &cotangent).unwrap();
+        let on_gpu = net.filters(&image, &cotangent).unwrap();
+        let [a, b] = [&on_cpu, &on_gpu].map(|x| x.as_flattened().as_flattened().as_flattened().to_vec());
+        agree(&format!("{batch} images"), &a, &b, (batch * 25 * 27) as f32);
+        if broken.is_some() {
+            assert!(b.iter().any(|x| x.is_finite()) && b.iter().any(|x| !x.is_finite()), "{b:?}");
+        }
+    }
+}
+
+#[test]
+fn products_are_the_same_with_their_epilogue() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    let bias: [f32; 20] = std::array::from_fn(|k| k as f32 / 20.0 - 0.5);
+    for batch in [1, 3, 64, 129] {
+        let (mut x, y) = (matrices::<200, 30>(batch, 3, 1.0), matrices::<200, 20>(batch, 4, 0.005 / batch as f32));
+        (x[0][0][7], x[0][0][8]) = (f32::INFINITY, f32::NAN);
+        let on_cpu = host.products(&x, &y, &bias, 1.5).unwrap();
+        let on_gpu = net.products(&x, &y, &bias, 1.5).unwrap();
+        agree(&format!("{batch} products"), on_cpu.as_flattened(), on_gpu.as_flattened(), 1.0);
+        assert!(on_gpu[8].iter().all(|x| x.is_nan()) && on_gpu[9].iter().all(|x| x.is_finite()));
+    }
+    let (rows, terms) = (matrices::<7, 1283>(1, 5, 1.0), matrices::<1283, 5>(1, 6, 1.0));
+    let (on_cpu, on_gpu) = (host.deep(&rows[0], &terms[0]).unwrap(), net.deep(&rows[0], &terms[0]).unwrap());
+    agree("a prime number of terms", on_cpu.as_flattened(), on_gpu.as_flattened(), 100.0);
+}
+
+#[test]
+fn all_elements_are_reduced_to_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for (rows, columns, broken) in
+        [(1, 1, None), (1, 1025, None), (3, 1000, Some(f32::NAN)), (257, 1, Some(f32::INFINITY)), (1031, 511, None)]
+    {
+        let count = rows * columns;
+        // Without zeros, or numbers of one sign, which padding would change.
+        let mut x: Vec<f32> = numbers(count, 7).iter().map(|x| x - 2.0).collect();
+        if let Some(broken) = broken {
+            x[count / 2] = broken;
+        }
+        let view = View::new(&x, [rows, columns]).unwrap();
+        let (on_cpu, on_gpu) = (host.total(view).unwrap(), net.total(view).unwrap());
+        let what = format!("{rows} × {columns}");
+        agree(&what, &[on_cpu.0], &[on_gpu.0], 5.0);
+        agree(&what, &[on_cpu.1], &[on_gpu.1], 2.0 * count as f32);
+        agree(&what, &[on_cpu.2, on_cpu.3], &[on_gpu.2, on_gpu.3], 0.0);
+        if broken.is_none() {
+            let sum: f64 = x.iter().map(|&x| f64::from(x)).sum();
+            assert!((f64::from(on_gpu.1) / sum - 1.0).abs() < 1e-6, "{what}: {sum}, not {}", on_gpu.1);
+        }
+    }
+}
+
+#[test]
+fn columns_are_reduced_to_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    let x = &mut matrices::<1283, 70>(1, 8, 1.0)[0];
+    x.as_flattened_mut().iter_mut().for_each(|x| *x -= 2.0);
+    (x[1282][3], x[0][4], x[641][5]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
+    let (on_cpu, on_gpu) = (host.columns(x).unwrap(), net.columns(x).unwrap());
+    agree("sums of columns", &on_cpu.0, &on_gpu.0, 1283.0);
+    agree("largest of columns", &on_cpu.1, &on_gpu.1, 0.0);
+    agree("smallest of columns", &on_cpu.2, &on_gpu.2, 0.0);
+    for batch in [1, 7, 64, 100] {
+        let mut x = matrices::<100, 9>(batch, 9, 10.0);
+        x.as_flattened_mut().as_flattened_mut().iter_mut().for_each(|x| *x -= 20.0);
+        let (on_cpu, on_gpu) = (host.batches(&x).unwrap(), net.batches(&x).unwrap());
+        agree("sums of a batch", &on_cpu.0, &on_gpu.0, 2000.0 * batch as f32);
+        agree("largest of a batch", &on_cpu.1, &on_gpu.1, 0.0);
+        assert_eq!(on_cpu.2, on_gpu.2, "sums of integers");
+    }
+}
+
+#[test]
+fn any_number_of_columns_is_reduced_to_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for (rows, columns) in [(1, 1), (5, 1), (1, 70_001), (3, 4097), (1000, 3), (4099, 65), (100_003, 2)] {
+        let x: Vec<f32> = numbers(rows * columns, 12).iter().map(|x| x + 2.0).collect();
+        let view = View::new(&x, [rows, columns]).unwrap();
+        let (on_cpu, on_gpu) = (host.any_columns(view).unwrap(), net.any_columns(view).unwrap());
+        let what = format!("{rows} × {columns}");
+        agree(&what, &on_cpu.0, &on_gpu.0, 2.0 * rows as f32);
+        agree(&what, &on_cpu.1, &on_gpu.1, 0.0);
+    }
+    // Memory grows with the columns, so that fewer of them find room.
+    let created = gpu.created();
+    for columns in [70_000, 40_000, 4096, 100, 1] {
+        let x = vec![1.0; columns];
+        let view = View::new(&x, [1, columns]).unwrap();
+        assert_eq!(net.any_columns(view).unwrap().0, x);
+    }
+    assert_eq!(gpu.created(), created, "a call with fewer columns created something on the device");
+}
+
+#[test]
+fn steps_of_training_are_the_same() {
+    let Some(gpu) = gpu() else { return };
+    for batch in [1, 3, 70] {
+        let mut host = Sums::init(3);
+        let mut net = host.on(&gpu).unwrap();
+        let (image, y) = (images::<2, 33, 31>(batch, 10), matrices::<1, 3>(batch, 11, 1.0));
+        let y = y.as_flattened();
+        let rate = Sgd { rate: 0.3, ..Sgd::default() };
+        let (mut on_cpu, mut on_gpu) = (host.trainer(rate.clone()), net.trainer(rate));
+        for step in 0..5 {
+            let wanted = on_cpu.loss(&image, y).unwrap().value().unwrap();
+            let found = on_gpu.loss(&image, y).unwrap().value().unwrap();
+            assert!((wanted - found).abs() < 1e-5 * wanted, "{batch}, step {step}: {wanted} and {found} on the GPU");
+        }
+    }
+}
