@@ -1,8 +1,9 @@
 //! Loops whose turn is a product with a state and a map of its sums to the next state, or the other way round.
 //!
-//! In: a program. Out: the same, in which such a loop is one kernel (CPU). Always: no other step of the turn uses the sums; the
+//! In: a program. Out: the same, in which such a loop is one kernel on a CPU, and on a GPU two dispatches a turn. Always: no other step of the turn uses the sums; the
 //! map reads the state, and what it writes, only at the position that it writes; the product rounds no operand.
 
+mod copies;
 mod product;
 
 use crate::ir::index::{Atom, Index};
@@ -31,7 +32,8 @@ fn steps(list: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
         match found {
             Some((kernel, buffers)) => {
                 let whole = Step::Fused { kernel, buffers, steps: vec![] };
-                let turns = std::mem::replace(step, whole);
+                let mut turns = std::mem::replace(step, whole);
+                copies::merge(&mut turns);
                 if let Step::Fused { steps, .. } = step {
                     steps.push(turns);
                 }
