@@ -66,7 +66,7 @@ pub(super) fn measure(gpu: &Gpu, seconds: f64, step: Step<'_>) -> Result<Measure
     let timed = fitting(seconds, once).min(TIMED as usize);
     let calls = timings(gpu, Grain::Calls, timed, step)?;
     let dispatches = timings(gpu, Grain::Dispatches, timed, step)?;
-    let device = calls.map(|calls| median(each_step(&calls, timed).map(|step| total(step)).collect()));
+    let device = calls.map(|calls| median(each_step(&calls, timed).map(total).collect()));
     let kernels = dispatches.map_or(vec![], |dispatches| kernels(&dispatches, timed));
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     Ok(Measured { median: median(times), least, device, kernels })

@@ -27,6 +27,9 @@ pub(super) fn head(gpu: &Gpu, peak: &Peak) {
     let info = gpu.device().adapter_info();
     println!("# {}, {:?}, {} {}", info.name, info.backend, info.driver, info.driver_info);
     println!("# peak: copies {:.1} GB/s, multiply-adds {:.2} TFLOP/s", peak.bytes / 1e9, peak.operations / 1e12);
+    if !gpu.device().features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+        println!("# no timestamp queries: wall time alone, of which rates are");
+    }
     println!("row,backend,median_us,min_us,gpu_us,rate,unit,of_peak");
 }
 
@@ -38,11 +41,11 @@ pub(super) fn print(bench: &Bench<'_>, name: &str, work: Work, measured: &Measur
     let rate = match work {
         Work::Operations(count) => {
             let rate = per_second(count);
-            format!("{:.3},TFLOP/s,{:.3}", rate / 1e12, rate / bench.peak.operations)
+            format!("{},TFLOP/s,{:.3}", four_digits(rate / 1e12), rate / bench.peak.operations)
         }
         Work::Bytes(count) => {
             let rate = per_second(count);
-            format!("{:.1},GB/s,{:.3}", rate / 1e9, rate / bench.peak.bytes)
+            format!("{},GB/s,{:.3}", four_digits(rate / 1e9), rate / bench.peak.bytes)
         }
         Work::Latency => "-,-,-".into(),
     };
@@ -50,7 +53,7 @@ pub(super) fn print(bench: &Bench<'_>, name: &str, work: Work, measured: &Measur
     let most = bench.wanted.options.kernels.unwrap_or(KERNELS);
     let all: f64 = kernels.iter().map(|kernel| kernel.seconds).sum();
     let line = |what: &str, calls: usize, seconds: f64| {
-        println!("#   {what:<24} {calls:>5} × {:>12.3} µs {:>6.1} %", seconds * 1e6, 100.0 * seconds / all);
+        println!("#   {what:<40} {calls:>5} × {:>12.3} µs {:>6.1} %", seconds * 1e6, 100.0 * seconds / all);
     };
     for kernel in kernels.iter().take(most) {
         line(kernel.name, kernel.calls, kernel.seconds);
@@ -59,4 +62,10 @@ pub(super) fn print(bench: &Bench<'_>, name: &str, work: Work, measured: &Measur
         let calls = others.iter().map(|kernel| kernel.calls).sum();
         line(&format!("{} others", others.len()), calls, others.iter().map(|kernel| kernel.seconds).sum());
     }
+}
+
+/// A number with four digits that count.
+fn four_digits(x: f64) -> String {
+    let before = x.abs().log10().floor();
+    format!("{x:.*}", (3.0 - before).clamp(0.0, 9.0) as usize)
 }

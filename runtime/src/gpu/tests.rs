@@ -483,3 +483,20 @@ fn an_adapter_that_does_not_exist_is_an_error() {
     let missing = Gpu::with(&Adapter::Named("an adapter of no vendor".to_owned()));
     assert!(matches!(missing, Err(Error::NoAdapter { .. })));
 }
+
+#[cfg(feature = "profile")]
+#[test]
+fn calls_and_dispatches_are_timed() {
+    use profile::Grain;
+    let Some(gpu) = gpu() else { return };
+    let net = Net::new(&gpu).unwrap();
+    let mut session = net.session();
+    for (grain, names) in [(Grain::Calls, &["predict"][..]), (Grain::Dispatches, &["hidden", "output"])] {
+        assert!(gpu.start_profile(grain), "{} has no timestamps", gpu.name());
+        predict(&mut session, &batch(130).0).unwrap();
+        let timings = gpu.wait(gpu.finish_profile()).unwrap();
+        assert_eq!(timings.iter().map(|timing| timing.name).collect::<Vec<_>>(), names);
+        predict(&mut session, &batch(130).0).unwrap();
+        assert!(gpu.wait(gpu.finish_profile()).unwrap().is_empty(), "nothing is timed behind the end");
+    }
+}

@@ -20,6 +20,7 @@ mod row;
 mod scalars;
 mod scatter;
 mod tables;
+mod titles;
 mod validate;
 
 use crate::ir::dim::Dim;
@@ -152,13 +153,7 @@ impl Entries {
         if self.find(number, &pools).is_none() {
             let variant = self.list.iter().filter(|entry| entry.kernel == number).count();
             let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
-            let words: String = kernel
-                .name
-                .chars()
-                .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
-                .collect();
-            let name = format!("k{number}{variant}_{words}");
-            let name = name.trim_end_matches('_').replace("__", "_");
+            let name = format!("k{number}{variant}_{}", titles::title(kernel));
             self.list.push(EntryPoint { name, kernel: number, pools, groups: Dim::from(0), threads: 0, bytes: 0 });
         }
     }
