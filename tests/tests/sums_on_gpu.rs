@@ -26,14 +26,6 @@ model! {
         /// A known length that is a prime number.
         pub fn deep(&self, x: f32[7, 1283], y: f32[1283, 5]) -> f32[7, 5] { matmul(x, y) }
 
-        /// As many results as tiles of the largest size need, none of which they fill.
-        pub fn large(&self, x: f32[1537, 37], y: f32[37, 1601]) -> f32[1537, 1601] { matmul(x, y) }
-
-        /// The same where a call says how many.
-        pub fn larger(&self, x: f32[N, 200, 21], y: f32[2001, 21]) -> f32[N, 200, 2001] {
-            einsum("nti,ji->ntj", x, y)
-        }
-
         /// All elements.
         pub fn total(&self, x: f32[R, C]) -> (f32, f32, f32, f32) {
             (mean(square(x)), sum(x), max(x, axis = [0, 1]), min(x, axis = [0, 1]))
@@ -123,23 +115,6 @@ fn products_are_the_same_with_their_epilogue() {
     let (rows, terms) = (matrices::<7, 1283>(1, 5, 1.0), matrices::<1283, 5>(1, 6, 1.0));
     let (on_cpu, on_gpu) = (host.deep(&rows[0], &terms[0]).unwrap(), net.deep(&rows[0], &terms[0]).unwrap());
     agree("a prime number of terms", on_cpu.as_flattened(), on_gpu.as_flattened(), 100.0);
-}
-
-#[test]
-fn large_products_are_the_same() {
-    let Some(gpu) = gpu() else { return };
-    let host = Sums::init(3);
-    let net = host.on(&gpu).unwrap();
-    let (x, y) = (matrices::<1537, 37>(1, 13, 1.0), matrices::<37, 1601>(1, 14, 1.0));
-    let (on_cpu, on_gpu) = (host.large(&x[0], &y[0]).unwrap(), net.large(&x[0], &y[0]).unwrap());
-    agree("known extents", on_cpu.as_flattened(), on_gpu.as_flattened(), 37.0);
-    let y = matrices::<2001, 21>(1, 15, 1.0);
-    for batch in [1, 3] {
-        let x = matrices::<200, 21>(batch, 16, 1.0);
-        let (on_cpu, on_gpu) = (host.larger(&x, &y[0]).unwrap(), net.larger(&x, &y[0]).unwrap());
-        let [a, b] = [&on_cpu, &on_gpu].map(|x| x.as_flattened().as_flattened());
-        agree(&format!("{batch} matrices"), a, b, 21.0);
-    }
 }
 
 #[test]

@@ -19,10 +19,8 @@ const TYPICAL: i64 = 64;
 const COOPERATE: i64 = 64;
 /// Most keys or queries of attention that are in shared memory at once.
 const ATTENDED: u32 = 32;
-/// The fewest rows or columns of an invocation.
-const THREAD_SIDE: u32 = 4;
-/// The most invocations in a row or column of a tile.
-const ACROSS: u32 = 16;
+/// Rows and columns of an invocation.
+const THREAD_TILE: [u32; 2] = [4, 4];
 
 /// Chooses for all kernels that a GPU runs and for which nobody has.
 pub(super) fn choose(program: &mut Program) {
@@ -89,9 +87,7 @@ fn power_of_two(n: u32) -> u32 {
 fn tile(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Tile {
     let terms = extent(kernel, k);
     let groups = |high: u32, wide: u32| groups(kernel, sides, [high, wide]);
-    // The totals of blocks, and what they lose, take twice the registers that sums do.
-    let is_plain = terms.as_const().is_some_and(|terms| terms <= PLAIN_TERMS.into());
-    let [mut high, mut wide] = if is_plain { grown(kernel, sides) } else { largest(kernel, sides) };
+    let [mut high, mut wide] = largest(kernel, sides);
     // Smaller tiles until a large device has something to do everywhere.
     while groups(high, wide).saturating_mul(INVOCATIONS.into()) < GPU.busy && high.max(wide) > 16 {
         if high >= wide { high /= 2 } else { wide /= 2 }
@@ -114,24 +110,6 @@ pub(super) fn largest(kernel: &Kernel, sides: &Sides<'_>) -> [u32; 2] {
     [sides.rows, sides.columns].map(|axes| side(&extent(kernel, axes)))
 }
 
-/// The same with twice as many rows, and then columns, where enough tiles are left: an invocation that has more results loads
-/// less for each of them. Where a call says how many there are, it may say far fewer.
-fn grown(kernel: &Kernel, sides: &Sides<'_>) -> [u32; 2] {
-    let results = extent(kernel, &[sides.batch, sides.rows, sides.columns].concat());
-    let enough = if results.as_const().is_some() { GPU.busy } else { GPU.held };
-    let mut tile = largest(kernel, sides);
-    for (side, axes) in [sides.rows, sides.columns].into_iter().enumerate() {
-        let mut larger = tile;
-        larger[side] *= 2;
-        let is_full = typical(&extent(kernel, axes)) >= larger[side].into();
-        let is_large = tile[side] == THREAD_SIDE * ACROSS && is_full;
-        if is_large && groups(kernel, sides, larger).saturating_mul(INVOCATIONS.into()) >= enough {
-            tile = larger;
-        }
-    }
-    tile
-}
-
 /// Rows or columns of a tile.
 fn side(extent: &Dim) -> u32 {
     match extent.as_const() {
@@ -143,13 +121,12 @@ fn side(extent: &Dim) -> u32 {
 
 /// A tile whose sums are shared out where there are few invocations otherwise, as far as they have memory.
 fn sliced(rows: u32, columns: u32, terms: i64, groups: i64) -> Tile {
-    let thread_tile = [rows, columns].map(|side| THREAD_SIDE.max(side / ACROSS));
     let of_slices = |slices: u32| {
         let mut depth = (4 * slices).max(16);
         while depth > 4 * slices && i64::from(depth / 2) >= terms {
             depth /= 2;
         }
-        Tile { rows, columns, depth, thread_tile, slices, block: None }
+        Tile { rows, columns, depth, thread_tile: THREAD_TILE, slices, block: None }
     };
     let mut tile = of_slices(INVOCATIONS / of_slices(1).of_slice());
     let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups.saturating_mul(t.invocations().into()) > GPU.busy;
@@ -172,8 +149,8 @@ mod tests {
 
     #[test]
     fn tiles_stay_within_the_smallest_limits() {
-        for rows in [16, 32, 64, 128] {
-            for columns in [16, 32, 64, 128] {
+        for rows in [16, 32, 64] {
+            for columns in [16, 32, 64] {
                 for terms in [1, 9, 64, 1000, 100_000] {
                     let tile = sliced(rows, columns, terms, 1);
                     assert!(tile.bytes() <= SHARED && tile.invocations() <= INVOCATIONS, "{tile:?}");

@@ -312,11 +312,9 @@ impl Contract<'_> {
     fn multiply(&self, w: &mut String, indent: usize) {
         let Tile { rows, columns, depth, thread_tile, slices, block: _ } = self.tile;
         let own = depth / slices;
-        // Four steps in the text: the loop itself costs as much as one. Where an invocation has many results, all of them: the
-        // shader's compiler then loads for one step while it multiplies for the one before.
-        let steps = if thread_tile[0] * thread_tile[1] > FEW { own } else { 4 };
-        line(w, indent, format!("for (var t = 0u; t < {own}u; t += {steps}u) {{"));
-        for u in 0..steps {
+        // Four steps in the text: the loop itself costs as much as one.
+        line(w, indent, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
+        for u in 0..4 {
             let first = if slices > 1 { format!("slice * {own}u + t + {u}u") } else { format!("t + {u}u") };
             for g in 0..thread_tile[0] / 4 {
                 let at = format!("({first}) * {}u + y + {}u", rows / 4, g * (rows / thread_tile[0]));
@@ -365,9 +363,6 @@ impl Contract<'_> {
         });
     }
 }
-
-/// Results of an invocation that are few.
-const FEW: u32 = 16;
 
 /// The names of the slabs of rows and columns in shared memory, and of their loaders.
 const ARRAYS: [&str; 2] = ["a", "b"];
