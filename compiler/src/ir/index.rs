@@ -44,6 +44,14 @@ impl Index {
         Index::atom(Atom::Axis(axis))
     }
 
+    /// The position among all those of some axes, the last of which varies fastest; `extents` are those of all axes.
+    pub fn row_major(axes: &[usize], extents: &[Dim]) -> Index {
+        let inner = |(index, stride): (Index, Dim), &axis: &usize| {
+            (index.plus(&Index::axis(axis).times(&stride)), stride * extents[axis].clone())
+        };
+        axes.iter().rev().fold((Index::default(), Dim::from(1)), inner).0
+    }
+
     /// The sum.
     pub fn plus(&self, other: &Index) -> Index {
         let mut sum = Index { base: self.base.clone() + other.base.clone(), terms: self.terms.clone() };
@@ -151,6 +159,11 @@ impl Index {
             Atom::Div(inner, by) => Index::atom(Atom::Div(Box::new(inner.map(with)), by.clone())),
             Atom::Mod(inner, by) => Index::atom(Atom::Mod(Box::new(inner.map(with)), by.clone())),
         })
+    }
+
+    /// The index with another one in place of an axis, inside of divisions, too.
+    pub fn with_axis(&self, axis: usize, by: &Index) -> Index {
+        self.map(&mut |atom| if *atom == Atom::Axis(axis) { by.clone() } else { Index::atom(atom.clone()) })
     }
 
     /// The index with the atoms of its terms replaced; what is inside of divisions is left to `with`.

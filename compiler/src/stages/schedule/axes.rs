@@ -74,12 +74,7 @@ fn fold(kernel: &mut Kernel, outer: usize, inner: usize) {
     for list in lists(&mut kernel.skeleton) {
         list.retain(|&a| a != outer);
     }
-    kernel.for_each_index(&mut |index| {
-        *index = index.map(&mut |atom| match atom {
-            Atom::Axis(a) if *a == outer => Index::default(),
-            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-        });
-    });
+    kernel.for_each_index(&mut |index| *index = index.with_axis(outer, &Index::default()));
 }
 
 /// Numbers the remaining axes in loop order.

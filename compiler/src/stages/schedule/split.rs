@@ -54,12 +54,8 @@ fn part(kernel: &mut Kernel, axis: usize, inner: i64) {
     {
         parallel.insert(at + 1, new);
     }
-    kernel.for_each_index(&mut |index| {
-        *index = index.map(&mut |atom| match atom {
-            Atom::Axis(a) if *a == axis => Index::axis(axis).times(&Dim::from(inner)).plus(&Index::axis(new)),
-            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-        });
-    });
+    let position = Index::axis(axis).times(&Dim::from(inner)).plus(&Index::axis(new));
+    kernel.for_each_index(&mut |index| *index = index.with_axis(axis, &position));
 }
 
 /// An index without the divisions that the extents of axes decide.
@@ -88,13 +84,7 @@ fn guards(kernel: &mut Kernel) {
             Expr::Load { index, guards, .. } => {
                 guards.iter_mut().for_each(|guard| coarser(guard, &axes));
                 for (axis, position) in guards.iter().filter_map(only) {
-                    let pinned = index.map(&mut |atom| match atom {
-                        Atom::Axis(a) if *a == axis => Index::constant(position.clone()),
-                        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => {
-                            Index::atom(atom.clone())
-                        }
-                    });
-                    *index = simplified(&pinned, &axes);
+                    *index = simplified(&index.with_axis(axis, &Index::constant(position.clone())), &axes);
                 }
             }
             Expr::Inside(guards) => guards.iter_mut().for_each(|guard| coarser(guard, &axes)),

@@ -5,8 +5,8 @@
 //! at the position that it writes, and what is copied to is not looked at within the turn.
 
 use super::super::numbers_of_gpu;
-use crate::ir::dim::product;
-use crate::ir::index::{Atom, Index};
+use super::super::workgroups::extent;
+use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot, Store};
 use crate::ir::program::{BufferId, Step};
 use crate::ir::schedule::Schedule;
@@ -34,7 +34,7 @@ fn merged(body: &[Step]) -> Option<Step> {
     }
     let state = of_map.iter().position(|&buffer| buffer == from)?;
     let here = written(map, state)?;
-    if product(of_rows(map)?.iter().map(|&axis| &map.axes[axis])) != copy.axes[copied.axis] {
+    if extent(map, of_rows(map)?) != copy.axes[copied.axis] {
         return None;
     }
     let (mut map, mut of_map) = (map.clone(), of_map.to_vec());
@@ -44,10 +44,7 @@ fn merged(body: &[Step]) -> Option<Step> {
     map.slots[state].read = true;
     map.slots.push(Slot { read: false, write: true, ..copy.slots[1].clone() });
     of_map.push(to);
-    let index = copied.to.map(&mut |atom| match atom {
-        Atom::Axis(_) => here.clone(),
-        Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-    });
+    let index = copied.to.with_axis(copied.axis, here);
     if let Skeleton::Row { stores, .. } = &mut map.skeleton {
         stores.push(Store { slot, index, value });
     }
@@ -90,11 +87,7 @@ fn of_rows(kernel: &Kernel) -> Option<&[usize]> {
 /// Where a map writes a slot, if that is each of its elements in their order, and it reads it nowhere else.
 fn written(map: &Kernel, slot: usize) -> Option<&Index> {
     let Skeleton::Row { parallel, stores, .. } = &map.skeleton else { return None };
-    let (mut here, mut stride) = (Index::default(), crate::ir::Dim::from(1));
-    for &axis in parallel.iter().rev() {
-        here = here.plus(&Index::axis(axis).times(&stride));
-        stride = stride * map.axes[axis].clone();
-    }
+    let here = Index::row_major(parallel, &map.axes);
     let mut writes = stores.iter().filter(|store| store.slot == slot);
     let index = &writes.next().filter(|store| store.index == here)?.index;
     let mut loads = map.scalars.iter().filter_map(Expr::load).filter(|load| load.slot == slot);

@@ -1,7 +1,8 @@
 //! Loops whose turn is a product with a state and a map of its sums to the next state, or the other way round.
 //!
-//! In: a program. Out: the same, in which such a loop is one kernel on a CPU, and on a GPU two dispatches a turn. Always: no other step of the turn uses the sums; the
-//! map reads the state, and what it writes, only at the position that it writes; the product rounds no operand.
+//! In: a program. Out: the same, in which such a loop is one kernel on a CPU, and on a GPU two dispatches a turn. Always: no
+//! other step of the turn uses the sums; the map reads the state, and what it writes, only at the position that it writes; the
+//! product rounds no operand.
 
 mod copies;
 mod product;
@@ -133,13 +134,10 @@ fn cut(map: &Kernel, both: usize, rows: &Dim, columns: Dim) -> Option<Kernel> {
     let inner = cut.axes.len();
     cut.axes[both] = rows.clone();
     cut.axes.push(columns.clone());
-    let mut affine = true;
+    let (mut affine, position) = (true, Index::axis(both).times(&columns).plus(&Index::axis(inner)));
     cut.for_each_index(&mut |index| {
         affine &= index.is_affine();
-        *index = index.map(&mut |atom| match atom {
-            Atom::Axis(axis) if *axis == both => Index::axis(both).times(&columns).plus(&Index::axis(inner)),
-            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-        });
+        *index = index.with_axis(both, &position);
     });
     affine.then_some(cut)
 }

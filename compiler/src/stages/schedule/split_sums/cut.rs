@@ -6,7 +6,7 @@
 
 use super::super::workgroups::typical;
 use crate::ir::dim::Dim;
-use crate::ir::index::{Atom, Index};
+use crate::ir::index::Index;
 use crate::ir::kernel::{Guard, Kernel};
 
 /// An axis that was cut.
@@ -26,10 +26,7 @@ pub(super) struct Cut {
 impl Cut {
     /// An index over the axis as one over the part and what the axis counts now.
     pub(super) fn applied(&self, index: &Index) -> Index {
-        index.map(&mut |atom| match atom {
-            Atom::Axis(axis) if *axis == self.axis => self.position.clone(),
-            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-        })
+        index.with_axis(self.axis, &self.position)
     }
 
     /// That there is a term, where that is not certain.

@@ -8,6 +8,7 @@ mod contract;
 mod cut;
 mod row;
 
+use super::workgroups::extent;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot};
 use crate::ir::prim::Scalar;
@@ -64,12 +65,7 @@ struct Partial {
 impl Partial {
     /// The results at the positions of some axes, the last one fastest.
     fn of(dtype: DType, kernel: &Kernel, axes: &[usize]) -> Partial {
-        let (mut index, mut len) = (Index::default(), Dim::from(1));
-        for &axis in axes.iter().rev() {
-            index = index.plus(&Index::axis(axis).times(&len));
-            len = len * kernel.axes[axis].clone();
-        }
-        Partial { dtype, index, len }
+        Partial { dtype, index: Index::row_major(axes, &kernel.axes), len: extent(kernel, axes) }
     }
 
     /// The memory of all of them.
