@@ -26,6 +26,22 @@ model! {
         /// A known length that is a prime number.
         pub fn deep(&self, x: f32[7, 1283], y: f32[1283, 5]) -> f32[7, 5] { matmul(x, y) }
 
+        /// As many results as tiles of the largest size need, none of which they fill.
+        pub fn larger(&self, x: f32[N, 21], y: f32[511, 21]) -> f32[N, 511] { einsum("ni,ji->nj", x, y) }
+
+        /// More terms than are added up plainly, of a length that is no multiple of a slab.
+        pub fn deepest(&self, x: f32[N, 4133], y: f32[130, 4133]) -> f32[N, 130] { einsum("ni,ji->nj", x, y) }
+
+        /// Images of which four neighbours are in one row, and of which they are not; strides that leave places out.
+        pub fn images(&self, x: f32[N, 3920], y: f32[N, 315], w: f32[72, 45], v: f32[5, 648])
+            -> (f32[N, 56448], f32[N, 1440], f32[N, 217800])
+        {
+            let (x, y) = (reshape(x, [N, 5, 28, 28]), reshape(y, [N, 5, 7, 9]));
+            let (w, v) = (reshape(w, [72, 5, 3, 3]), reshape(v, [5, 72, 3, 3]));
+            let transposed = conv_transpose2d(x, v, stride = 2, padding = 1);
+            (flatten(conv2d(x, w, padding = 1)), flatten(conv2d(y, w, stride = 2, padding = 1)), flatten(transposed))
+        }
+
         /// All elements.
         pub fn total(&self, x: f32[R, C]) -> (f32, f32, f32, f32) {
             (mean(square(x)), sum(x), max(x, axis = [0, 1]), min(x, axis = [0, 1]))
@@ -115,6 +131,41 @@ fn products_are_the_same_with_their_epilogue() {
     let (rows, terms) = (matrices::<7, 1283>(1, 5, 1.0), matrices::<1283, 5>(1, 6, 1.0));
     let (on_cpu, on_gpu) = (host.deep(&rows[0], &terms[0]).unwrap(), net.deep(&rows[0], &terms[0]).unwrap());
     agree("a prime number of terms", on_cpu.as_flattened(), on_gpu.as_flattened(), 100.0);
+}
+
+#[test]
+fn large_products_are_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    let y = matrices::<511, 21>(1, 15, 1.0);
+    for rows in [1, 8201] {
+        let x: Vec<[f32; 21]> = matrices::<1, 21>(rows, 16, 1.0).into_iter().map(|[row]| row).collect();
+        let (on_cpu, on_gpu) = (host.larger(&x, &y[0]).unwrap(), net.larger(&x, &y[0]).unwrap());
+        agree(&format!("{rows} rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 21.0);
+    }
+    let y = matrices::<130, 4133>(1, 17, 1.0);
+    for rows in [1, 67, 2100] {
+        let x: Vec<[f32; 4133]> = matrices::<1, 4133>(rows, 18, 1.0).into_iter().map(|[row]| row).collect();
+        let (on_cpu, on_gpu) = (host.deepest(&x, &y[0]).unwrap(), net.deepest(&x, &y[0]).unwrap());
+        agree(&format!("{rows} deep rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 64.0);
+    }
+}
+
+#[test]
+fn images_are_read_through_their_windows() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    let (w, v) = (matrices::<72, 45>(1, 21, 1.0), matrices::<5, 648>(1, 22, 1.0));
+    for batch in [1, 3, 48] {
+        let x: Vec<[f32; 3920]> = matrices::<1, 3920>(batch, 23, 1.0).into_iter().map(|[image]| image).collect();
+        let y: Vec<[f32; 315]> = matrices::<1, 315>(batch, 24, 1.0).into_iter().map(|[image]| image).collect();
+        let (on_cpu, on_gpu) = (host.images(&x, &y, &w[0], &v[0]).unwrap(), net.images(&x, &y, &w[0], &v[0]).unwrap());
+        agree("padding", on_cpu.0.as_flattened(), on_gpu.0.as_flattened(), 45.0);
+        agree("strides", on_cpu.1.as_flattened(), on_gpu.1.as_flattened(), 45.0);
+        agree("transposed", on_cpu.2.as_flattened(), on_gpu.2.as_flattened(), 72.0);
+    }
 }
 
 #[test]

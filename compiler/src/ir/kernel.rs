@@ -285,6 +285,27 @@ impl Operand {
     pub fn is_still(&self) -> bool {
         self.index.is_still() && self.windows.iter().all(|window| window.index.is_still())
     }
+
+    /// How many elements lie one after the other in memory along the last of some axes: one if it has another stride.
+    pub fn run(&self, extents: &[Dim], axes: &[usize]) -> i64 {
+        let stride = |axis: usize| {
+            let through = |reach: &Reach| {
+                let steps = reach.index.stride(axis)?.as_const()? / reach.divisor.max(1);
+                Some(steps * reach.stride.as_const()?)
+            };
+            let windows: Option<i64> = self.windows.iter().map(through).sum();
+            Some(self.index.stride(axis)?.as_const()? + windows?)
+        };
+        match axes.iter().rev().find(|&&axis| !extents[axis].is(1)) {
+            Some(&axis) if stride(axis) == Some(1) => extents[axis].as_const().unwrap_or(i64::MAX),
+            _ => 1,
+        }
+    }
+
+    /// Whether it varies with an axis.
+    pub fn mentions(&self, axis: usize) -> bool {
+        self.index.mentions(axis) || self.windows.iter().any(|window| window.index.mentions(axis))
+    }
 }
 
 /// A coordinate `index / divisor`, valid where that is whole and within `0..extent`, times `stride`.

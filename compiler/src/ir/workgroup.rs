@@ -5,7 +5,7 @@
 
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
-use super::kernel::{Kernel, Skeleton};
+use super::kernel::{Kernel, Operand, Skeleton};
 use super::ty::DType;
 
 /// Most invocations of a workgroup that every device runs.
@@ -32,7 +32,7 @@ pub enum Workgroup {
     /// Of rows, or of elements of a scatter.
     Rows(RowGroup),
     /// Of a contraction.
-    Tile(Tile),
+    Tiles(Tiles),
     /// Of an attention: queries, or keys.
     Attend(AttendGroup),
 }
@@ -47,6 +47,22 @@ pub struct RowGroup {
     /// Elements of a row that an invocation takes at a time, where it may have more: sums of floats are added up plainly in a
     /// block, and the totals of blocks with compensation.
     pub block: Option<u32>,
+}
+
+/// The tile of a contraction, and a larger one for calls of many results, where a call says how many there are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tiles {
+    /// For few results.
+    pub own: Tile,
+    /// For many.
+    pub larger: Option<Tile>,
+}
+
+impl Tiles {
+    /// All of them.
+    pub fn all(self) -> impl Iterator<Item = Tile> {
+        [self.own].into_iter().chain(self.larger)
+    }
 }
 
 /// A tile of a contraction's result. Rows and columns are those of the result as it lies in memory ([`Sides`]).
@@ -85,8 +101,19 @@ impl Workgroup {
     pub fn invocations(self) -> u32 {
         match self {
             Workgroup::Rows(rows) => rows.invocations,
-            Workgroup::Tile(tile) => tile.invocations(),
+            Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.invocations()).max().unwrap_or(0),
             Workgroup::Attend(group) => group.invocations,
+        }
+    }
+
+    /// That of an entry point: one of larger tiles has no others.
+    pub fn of_entry(self, is_larger: bool) -> Workgroup {
+        match self {
+            Workgroup::Tiles(Tiles { own, larger }) => {
+                let own = larger.filter(|_| is_larger).unwrap_or(own);
+                Workgroup::Tiles(Tiles { own, larger: None })
+            }
+            Workgroup::Rows(_) | Workgroup::Attend(_) => self,
         }
     }
 
@@ -100,7 +127,7 @@ impl Workgroup {
                 (if wide { 3 } else { 2 }) * 4 * INVOCATIONS
             }
             Workgroup::Rows(_) => 0,
-            Workgroup::Tile(tile) => tile.bytes(),
+            Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.bytes()).max().unwrap_or(0),
             Workgroup::Attend(AttendGroup { invocations, tile: None }) => invocations * (4 + 4 + 16 * AT_ONCE),
             Workgroup::Attend(AttendGroup { tile: Some(tile), .. }) => {
                 let of_row = match &kernel.skeleton {
@@ -117,8 +144,8 @@ impl Workgroup {
 
     /// What is wrong with its numbers, if no device runs it or no printer prints it.
     pub(super) fn error(self, kernel: &Kernel) -> Option<String> {
-        if let Workgroup::Tile(tile) = self
-            && let Some(error) = tile.error()
+        if let Workgroup::Tiles(tiles) = self
+            && let Some(error) = tiles.all().find_map(|tile| tile.error())
         {
             return Some(error.to_owned());
         }
@@ -142,9 +169,28 @@ impl Tile {
         self.of_slice() * self.slices
     }
 
-    /// Bytes of shared memory.
+    /// Terms of a slice that stand one after the other in the text: four, because the loop itself costs as much as one, or all
+    /// where an invocation has many results: the shader's compiler then loads for one term while it multiplies for another.
+    pub fn unrolled(&self) -> u32 {
+        let [rows, columns] = self.thread_tile;
+        if rows * columns > 16 { self.depth / self.slices } else { 4 }
+    }
+
+    /// What a workgroup costs a multiprocessor that has enough of them, for each term: the results, and more where invocations have
+    /// fewer of them, which load more for each.
+    pub fn cost(&self) -> u32 {
+        let percent = match (self.thread_tile.into_iter().product::<u32>(), self.rows * self.columns) {
+            (..64, _) => 50,
+            (_, ..=4096) => 87,
+            (_, ..16_384) => 95,
+            (_, _) => 100,
+        };
+        self.rows * self.columns * 100 / percent
+    }
+
+    /// Bytes of shared memory: a slab of both operands, and one block of 4 × 4 sums for each invocation of half the slices.
     pub fn bytes(&self) -> u32 {
-        4 * (self.depth * (self.rows + self.columns) + self.slices / 2 * self.rows * self.columns)
+        4 * (self.depth * (self.rows + self.columns) + self.slices / 2 * self.of_slice() * 16)
     }
 
     /// What is wrong with it, if its parts do not make a whole.
@@ -190,28 +236,58 @@ impl Attention {
 }
 
 /// The axes of a contraction in the order of the result: `columns` vary fastest in memory.
-pub struct Sides<'a> {
+pub struct Sides {
     /// Those that both operands have.
-    pub batch: &'a [usize],
+    pub batch: Vec<usize>,
     /// Of one operand.
-    pub rows: &'a [usize],
+    pub rows: Vec<usize>,
     /// Of the other one.
-    pub columns: &'a [usize],
+    pub columns: Vec<usize>,
     /// Whether the rows are those of the right operand.
     pub swapped: bool,
 }
 
-impl Sides<'_> {
-    /// Those of a contraction: the columns are the side along which the first store is contiguous.
-    pub fn of(kernel: &Kernel) -> Option<Sides<'_>> {
-        let Skeleton::Contract { batch, m, n, stores, .. } = &kernel.skeleton else { return None };
+impl Sides {
+    /// Those of a contraction: the columns are the side along which the first store is contiguous. An axis of the batch that one
+    /// operand does not have, as images in a convolution, belongs to the side of the other.
+    pub fn of(kernel: &Kernel) -> Option<Sides> {
+        let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
         let contiguous = |axes: &[usize]| {
             let last = axes.iter().rev().find(|&&axis| !kernel.axes[axis].is(1));
             let index = stores.first().map(|store| &store.index);
             last.zip(index).and_then(|(&axis, index)| index.stride(axis)).is_some_and(|stride| stride.is(1))
         };
         let swapped = contiguous(m) && !contiguous(n);
+        let alone = |own: &Operand, other: &Operand| {
+            let is_alone = |axis: &usize| own.mentions(*axis) && !other.mentions(*axis);
+            batch.iter().copied().filter(is_alone).collect::<Vec<usize>>()
+        };
+        let (of_lhs, of_rhs) = (alone(lhs, rhs), alone(rhs, lhs));
+        let both = batch.iter().copied().filter(|axis| !of_lhs.contains(axis) && !of_rhs.contains(axis)).collect();
+        let (m, n) = ([&of_lhs[..], m].concat(), [&of_rhs[..], n].concat());
+        let [m, n] = [(m, lhs), (n, rhs)].map(|(axes, operand)| in_fours(kernel, operand, k, axes));
         let (rows, columns) = if swapped { (n, m) } else { (m, n) };
-        Some(Sides { batch, rows, columns, swapped })
+        Some(Sides { batch: both, rows, columns, swapped })
     }
 }
+
+/// The axes of a side, of which those of a filter's taps, which are few, are before one along which whole fours lie beside each
+/// other, where invocations beside each other read an operand along its terms anyway.
+fn in_fours(kernel: &Kernel, operand: &Operand, terms: &[usize], mut axes: Vec<usize>) -> Vec<usize> {
+    let is_whole = |&axis: &usize| kernel.axes[axis].as_const().is_some_and(|extent| extent > 1 && extent % 4 == 0);
+    let last = axes.iter().copied().rev().find(|&axis| !kernel.axes[axis].is(1));
+    let is_short = last.and_then(|last| kernel.axes[last].as_const()).is_some_and(|extent| extent < FEW);
+    let is_along_terms = operand.run(&kernel.axes, terms) > operand.run(&kernel.axes, &axes);
+    if is_short
+        && is_along_terms
+        && !last.is_some_and(|last| is_whole(&last))
+        && let Some(at) = axes.iter().rposition(is_whole)
+    {
+        let axis = axes.remove(at);
+        axes.push(axis);
+    }
+    axes
+}
+
+/// Results that are too few to be stored beside each other.
+const FEW: i64 = 8;

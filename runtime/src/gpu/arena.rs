@@ -68,8 +68,8 @@ impl Arena {
         self.gpu.alive()?;
         if !self.bound.is_some_and(|bound| core::ptr::eq(bound, plan)) || self.dims != dims {
             self.bound = None;
-            self.pipelines.compile(&self.gpu, plan)?;
             self.bind(plan, dims)?;
+            self.pipelines.compile(&self.gpu, self.dispatches.iter().map(|dispatch| dispatch.entry))?;
             self.bound = Some(plan);
             self.dims.clear();
             self.dims.extend_from_slice(dims);

@@ -4,7 +4,7 @@
 //! points that touch the same pools in the same way share one layout, so that they can share one bind group.
 
 use super::device::{Gpu, Kind};
-use super::program::{Command, Entry, Plan, Pool, Program};
+use super::program::{Entry, Pool, Program};
 use crate::error::{Error, Result};
 use std::sync::OnceLock;
 
@@ -40,10 +40,11 @@ impl Pipelines {
         Ok(Self { program, module, foreign, layouts, entries })
     }
 
-    /// Compiles the entry points of a plan that no plan needed before; natively as many at once as there are cores.
-    pub(super) fn compile(&self, gpu: &Gpu, plan: &Plan) -> Result<()> {
-        let mut missing = Vec::new();
-        self.find_missing(plan.commands, &mut missing);
+    /// Compiles those of some entry points that nothing needed before; natively as many at once as there are cores.
+    pub(super) fn compile(&self, gpu: &Gpu, entries: impl Iterator<Item = u16>) -> Result<()> {
+        let mut missing: Vec<u16> = entries.filter(|&entry| self.pipeline(entry).is_none()).collect();
+        missing.sort_unstable();
+        missing.dedup();
         if missing.is_empty() {
             return Ok(());
         }
@@ -68,26 +69,6 @@ impl Pipelines {
             let ends: Vec<_> = running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect();
             ends.into_iter().collect()
         })
-    }
-
-    fn find_missing(&self, commands: &[Command], missing: &mut Vec<u16>) {
-        for command in commands {
-            match command {
-                Command::Dispatch { entry, .. } => self.find_one(*entry, missing),
-                Command::Repeat { body, .. } => self.find_missing(body, missing),
-                Command::Foreign { .. } => {}
-                Command::Branch { entry, cases, .. } => {
-                    self.find_one(*entry, missing);
-                    cases.iter().for_each(|case| self.find_missing(case, missing));
-                }
-            }
-        }
-    }
-
-    fn find_one(&self, entry: u16, missing: &mut Vec<u16>) {
-        if self.entries[entry as usize].1.get().is_none() && !missing.contains(&entry) {
-            missing.push(entry);
-        }
     }
 
     /// The layout of an entry point.

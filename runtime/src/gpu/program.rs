@@ -87,6 +87,22 @@ impl Launch {
         // An offset beyond 32 bits belongs to a buffer that no device binds; its creation reports that.
         self.offsets.extend(offsets.iter().map(|&offset| offset as u32));
     }
+
+    /// The same for one of two ways to do the same, of which each has its number of workgroups and what one costs: no workgroups if
+    /// the other way costs less.
+    pub fn set_way(&mut self, way: usize, ways: [(u64, u64); 2], offsets: &[u64]) {
+        let is_chosen = way == usize::from(cost(ways[1]) < cost(ways[0]));
+        self.set(if is_chosen { ways[way].0 } else { 0 }, offsets);
+    }
+}
+
+/// Multiprocessors of a large device.
+const PROCESSORS: u64 = 132;
+
+/// What so many workgroups cost a device, of which each costs a multiprocessor so much: as long as the busiest multiprocessor
+/// takes, and a part of a workgroup's time to begin and to end.
+const fn cost((groups, each): (u64, u64)) -> u64 {
+    groups.div_ceil(PROCESSORS).saturating_mul(10).saturating_add(3).saturating_mul(each)
 }
 
 /// Where the arguments and results of a foreign call lie, under given values of the named dimensions.

@@ -7,7 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::workgroup::{AttendGroup, RowGroup, Tile, Workgroup};
+use crate::ir::workgroup::{AttendGroup, RowGroup, Tile, Tiles, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -53,7 +53,6 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
 /// The fields of the line `workgroup`.
 pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
     let of = |name: &str| field("of", Datum::word(name));
-    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
     let count = |key: &str, n: u32| field(key, number(n as usize));
     let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
@@ -63,16 +62,24 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
             let invocations = [of("rows"), count("invocations", invocations)];
             invocations.into_iter().chain(cooperative).chain(optional("block", block)).collect()
         }
-        Some(Workgroup::Tile(Tile { rows, columns, depth, thread_tile, slices, block })) => {
-            let sides = [of("tile"), field("sides", numbers(&[rows, columns, depth]))];
-            let rest = [field("thread_tile", numbers(&thread_tile)), count("slices", slices)];
-            sides.into_iter().chain(rest).chain(optional("block", block)).collect()
+        Some(Workgroup::Tiles(Tiles { own, larger })) => {
+            let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
+            [of("tile")].into_iter().chain(print_tile(own)).chain(larger).collect()
         }
         Some(Workgroup::Attend(AttendGroup { invocations, tile })) => {
             let invocations = [of("attend"), count("invocations", invocations)];
             invocations.into_iter().chain(optional("tile", tile)).collect()
         }
     }
+}
+
+fn print_tile(tile: Tile) -> Fields {
+    let Tile { rows, columns, depth, thread_tile, slices, block } = tile;
+    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
+    let count = |key: &str, n: u32| field(key, number(n as usize));
+    let sides = [field("sides", numbers(&[rows, columns, depth])), field("thread_tile", numbers(&thread_tile))];
+    let rest = [count("slices", slices)].into_iter().chain(block.map(|block| count("block", block)));
+    sides.into_iter().chain(rest).collect()
 }
 
 /// The fields of the line `rows`.
@@ -137,7 +144,6 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
     let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a workgroup of {n}"));
     let count = |key: &str| narrow(read.index(key)?);
     let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
-    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
     Ok(match read.word("of")?.as_str() {
         "rows" => {
             read.only(&["of", "invocations", "cooperative", "block"])?;
@@ -145,11 +151,13 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
             Workgroup::Rows(RowGroup { invocations: count("invocations")?, cooperative, block: optional("block")? })
         }
         "tile" => {
-            read.only(&["of", "sides", "thread_tile", "slices", "block"])?;
-            let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
-            let thread_tile = numbers("thread_tile")?.try_into().map_err(|_| "a thread's tile has two sides")?;
-            let (slices, block) = (count("slices")?, optional("block")?);
-            Workgroup::Tile(Tile { rows, columns, depth, thread_tile, slices, block })
+            read.only(&["of", "sides", "thread_tile", "slices", "block", "larger"])?;
+            let larger = match read.find("larger") {
+                None => None,
+                Some(Datum::Record(fields)) => Some(parse_tile(&Read(fields))?),
+                Some(_) => return Err("a larger tile is a record".into()),
+            };
+            Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger })
         }
         "attend" => {
             read.only(&["of", "invocations", "tile"])?;
@@ -157,6 +165,16 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         }
         other => return Err(format!("no workgroup of `{other}`")),
     })
+}
+
+fn parse_tile(read: &Read<'_>) -> Parsed<Tile> {
+    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a tile of {n}"));
+    let count = |key: &str| narrow(read.index(key)?);
+    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
+    let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
+    let thread_tile = numbers("thread_tile")?.try_into().map_err(|_| "a thread's tile has two sides")?;
+    let block = read.find("block").map(|_| count("block")).transpose()?;
+    Ok(Tile { rows, columns, depth, thread_tile, slices: count("slices")?, block })
 }
 
 /// The loops of a row kernel.

@@ -250,8 +250,9 @@ impl Checker<'_> {
                 ensure(!cooperative, || "a workgroup shares the sources of a scatter".into())
             }
             Skeleton::Contract { k, .. } => {
-                let Workgroup::Tile(tile) = workgroup else { return other() };
-                blocks(k, tile.slices, workgroup::PLAIN_TERMS, tile.block, workgroup::TILE_BLOCK)
+                let Workgroup::Tiles(tiles) = workgroup else { return other() };
+                let (plain, most) = (workgroup::PLAIN_TERMS, workgroup::TILE_BLOCK);
+                tiles.all().try_for_each(|tile| blocks(k, tile.slices, plain, tile.block, most))
             }
             Skeleton::Attend(attention) => {
                 let Workgroup::Attend(AttendGroup { invocations, tile }) = workgroup else { return other() };

@@ -22,12 +22,14 @@ pub(super) const CPU: Cpu = Cpu { l1: 1 << 13, l3: 1 << 21, thread: 1 << 17, sto
 
 /// A GPU.
 pub(super) struct Gpu {
+    /// Multiprocessors.
+    pub(super) processors: i64,
     /// Invocations that keep it busy.
     pub(super) busy: i64,
     /// Invocations that it holds at once: as many hide the way to memory.
     pub(super) held: i64,
 }
 
-/// All of them, with what a large discrete one takes: 128 multiprocessors, each with a workgroup of 256 that computes, or room
-/// for 2,048 invocations that wait.
-pub(super) const GPU: Gpu = Gpu { busy: 128 * 256, held: 128 * 2048 };
+/// All of them, with what a large discrete one takes: the multiprocessors of an H100, of which 128 have a workgroup of 256 that
+/// computes, or room for 2,048 invocations that wait.
+pub(super) const GPU: Gpu = Gpu { processors: 132, busy: 128 * 256, held: 128 * 2048 };

@@ -10,7 +10,8 @@ use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::program::{Program, for_each_launch};
 use crate::ir::workgroup::{
-    AttendGroup, INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Workgroup,
+    AttendGroup, INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Tiles,
+    Workgroup,
 };
 
 /// What a named dimension is taken to be where only a guess is needed.
@@ -19,8 +20,12 @@ const TYPICAL: i64 = 64;
 const COOPERATE: i64 = 64;
 /// Most keys or queries of attention that are in shared memory at once.
 const ATTENDED: u32 = 32;
-/// Rows and columns of an invocation.
-const THREAD_TILE: [u32; 2] = [4, 4];
+/// The fewest rows or columns of an invocation.
+const THREAD_SIDE: u32 = 4;
+/// The most rows or columns of an invocation.
+const LONG_THREAD_SIDE: u32 = 8;
+/// The fewest invocations of a slice of a tile whose invocations have so many.
+const OF_SLICE: u32 = 64;
 
 /// Chooses for all kernels that a GPU runs and for which nobody has.
 pub(super) fn choose(program: &mut Program) {
@@ -38,7 +43,7 @@ fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
             let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
             Some(Workgroup::Rows(rows(kernel, &elements, &[], false)))
         }
-        Skeleton::Contract { k, .. } => Sides::of(kernel).map(|sides| Workgroup::Tile(tile(kernel, &sides, k))),
+        Skeleton::Contract { k, .. } => Sides::of(kernel).map(|sides| Workgroup::Tiles(tiles(kernel, &sides, k))),
         Skeleton::Attend(attention) => Some(Workgroup::Attend(attended(kernel, attention))),
         // A GPU runs its turns.
         Skeleton::Recur(_) => None,
@@ -84,52 +89,100 @@ fn power_of_two(n: u32) -> u32 {
 }
 
 /// Large tiles reuse more of what they load; small ones leave more workgroups where there is little to do.
-fn tile(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Tile {
-    let terms = extent(kernel, k);
-    let groups = |high: u32, wide: u32| groups(kernel, sides, [high, wide]);
-    let [mut high, mut wide] = largest(kernel, sides);
-    // Smaller tiles until a large device has something to do everywhere.
-    while groups(high, wide).saturating_mul(INVOCATIONS.into()) < GPU.busy && high.max(wide) > 16 {
-        if high >= wide { high /= 2 } else { wide /= 2 }
+fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
+    let results = extent(kernel, &[&sides.batch[..], &sides.rows, &sides.columns].concat());
+    let most = largest(kernel, sides);
+    if results.as_const().is_some() {
+        return Tiles { own: tile(kernel, sides, k, most), larger: None };
     }
-    let tile = sliced(high, wide, typical(&terms), groups(high, wide));
+    let own = tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)));
+    // Of a call that says how many there are, there may be any number.
+    let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes).as_const());
+    let longest = extents.map(|extent| extent.map_or(LARGEST, side));
+    let larger = [longest[0].max(own.rows), longest[1].max(own.columns)];
+    let larger = blocked(kernel, k, sliced(larger, typical(&extent(kernel, k)), i64::MAX));
+    let has_more = |larger: &Tile| {
+        let is_long = larger.thread_tile == [LONG_THREAD_SIDE; 2];
+        is_long && larger.rows * larger.columns >= LARGER * own.rows * own.columns
+    };
+    Tiles { own, larger: Some(larger).filter(has_more) }
+}
+
+/// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.
+fn tile(kernel: &Kernel, sides: &Sides, k: &[usize], mut of_tile: [u32; 2]) -> Tile {
+    let groups = |of_tile: [u32; 2]| groups(kernel, sides, of_tile);
+    while of_tile.into_iter().max() > Some(SMALLEST) && groups(of_tile) < enough(of_tile) {
+        let longer = usize::from(of_tile[1] > of_tile[0]);
+        of_tile[longer] /= 2;
+    }
+    blocked(kernel, k, sliced(of_tile, typical(&extent(kernel, k)), groups(of_tile)))
+}
+
+/// The same tile, which adds up long sums in blocks.
+fn blocked(kernel: &Kernel, k: &[usize], tile: Tile) -> Tile {
     let plain = i64::from(PLAIN_TERMS) * i64::from(tile.slices);
-    let block = terms.as_const().is_none_or(|terms| terms > plain).then_some(TILE_BLOCK);
+    let block = extent(kernel, k).as_const().is_none_or(|terms| terms > plain).then_some(TILE_BLOCK);
     Tile { block, ..tile }
 }
 
+/// How many times the results of a tile a larger one has that is worth its text.
+const LARGER: u32 = 2;
+
+/// How many workgroups keep a GPU busy: nearly as many as each multiprocessor should have, or of the smaller ones as many as have
+/// enough invocations.
+pub(super) fn enough(tile: [u32; 2]) -> i64 {
+    let is_large = tile.into_iter().max() > Some(MEDIUM);
+    if is_large { 9 * of_each(tile) * GPU.processors / 10 } else { GPU.busy / i64::from(INVOCATIONS) }
+}
+
+/// How many workgroups a multiprocessor should have, so that one multiplies while another waits: those of smaller tiles have fewer
+/// invocations.
+pub(super) fn of_each(tile: [u32; 2]) -> i64 {
+    let is_medium = tile.into_iter().max() > Some(MEDIUM) && tile != [LARGEST; 2];
+    if is_medium { 4 } else { 2 }
+}
+
 /// How many workgroups make a contraction in tiles of so many rows and columns.
-pub(super) fn groups(kernel: &Kernel, sides: &Sides<'_>, tile: [u32; 2]) -> i64 {
-    let along = |(axes, side): (&[usize], u32)| typical(&extent(kernel, axes).ceil_div(side.into()));
-    let [rows, columns] = [(sides.rows, tile[0]), (sides.columns, tile[1])].map(along);
-    typical(&extent(kernel, sides.batch)).saturating_mul(rows).saturating_mul(columns)
+pub(super) fn groups(kernel: &Kernel, sides: &Sides, tile: [u32; 2]) -> i64 {
+    let along = |(axes, side): (&Vec<usize>, u32)| typical(&extent(kernel, axes).ceil_div(side.into()));
+    let [rows, columns] = [(&sides.rows, tile[0]), (&sides.columns, tile[1])].map(along);
+    typical(&extent(kernel, &sides.batch)).saturating_mul(rows).saturating_mul(columns)
 }
 
 /// The most rows and columns of a contraction's tile.
-pub(super) fn largest(kernel: &Kernel, sides: &Sides<'_>) -> [u32; 2] {
-    [sides.rows, sides.columns].map(|axes| side(&extent(kernel, axes)))
+pub(super) fn largest(kernel: &Kernel, sides: &Sides) -> [u32; 2] {
+    [&sides.rows, &sides.columns].map(|axes| side(typical(&extent(kernel, axes))))
 }
 
-/// Rows or columns of a tile.
-fn side(extent: &Dim) -> u32 {
-    match extent.as_const() {
-        Some(..=16) => 16,
-        Some(17..=32) => 32,
-        _ => 64,
+/// The fewest rows or columns of a tile, those of a medium one, and the most.
+const SMALLEST: u32 = 16;
+pub(super) const MEDIUM: u32 = 64;
+const LARGEST: u32 = 128;
+
+/// Rows or columns of a tile: so many that more than half of those of its last part are there, but for the smallest ones.
+fn side(extent: i64) -> u32 {
+    let mut side = LARGEST;
+    while side > SMALLEST && i64::from(side / 2) >= extent {
+        side /= 2;
     }
+    side
 }
 
 /// A tile whose sums are shared out where there are few invocations otherwise, as far as they have memory.
-fn sliced(rows: u32, columns: u32, terms: i64, groups: i64) -> Tile {
+fn sliced([rows, columns]: [u32; 2], terms: i64, groups: i64) -> Tile {
+    let is_large = rows * columns / (LONG_THREAD_SIDE * LONG_THREAD_SIDE) >= OF_SLICE;
+    let thread_tile = [if is_large { LONG_THREAD_SIDE } else { THREAD_SIDE }; 2];
     let of_slices = |slices: u32| {
         let mut depth = (4 * slices).max(16);
         while depth > 4 * slices && i64::from(depth / 2) >= terms {
             depth /= 2;
         }
-        Tile { rows, columns, depth, thread_tile: THREAD_TILE, slices, block: None }
+        Tile { rows, columns, depth, thread_tile, slices, block: None }
     };
     let mut tile = of_slices(INVOCATIONS / of_slices(1).of_slice());
-    let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups.saturating_mul(t.invocations().into()) > GPU.busy;
+    // As many results keep each invocation busy for longer, but fill all registers with fewer invocations.
+    let held = if is_large { 2 * GPU.busy } else { GPU.busy };
+    let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups.saturating_mul(t.invocations().into()) > held;
     while tile.slices > 1 && (idle(&tile) || tile.bytes() > SHARED) {
         tile = of_slices(tile.slices / 2);
     }
@@ -149,10 +202,10 @@ mod tests {
 
     #[test]
     fn tiles_stay_within_the_smallest_limits() {
-        for rows in [16, 32, 64] {
-            for columns in [16, 32, 64] {
+        for rows in [16, 32, 64, 128] {
+            for columns in [16, 32, 64, 128] {
                 for terms in [1, 9, 64, 1000, 100_000] {
-                    let tile = sliced(rows, columns, terms, 1);
+                    let tile = sliced([rows, columns], terms, 1);
                     assert!(tile.bytes() <= SHARED && tile.invocations() <= INVOCATIONS, "{tile:?}");
                     assert!(tile.depth.is_multiple_of(4 * tile.slices), "{tile:?}");
                 }

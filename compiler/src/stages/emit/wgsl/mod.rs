@@ -27,7 +27,7 @@ use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::{Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
-use crate::ir::workgroup::{Sides, Workgroup};
+use crate::ir::workgroup::{Sides, Tile, Tiles, Workgroup};
 use crate::ir::{DType, Model};
 use contract::Contract;
 use elements::Memory;
@@ -75,6 +75,7 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.groups = printed.groups;
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
+        entry.cost = cost(&plans.kernels[entry.kernel], entry.is_larger);
     }
     entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
@@ -99,10 +100,16 @@ fn module(names: &Names, entries: &str) -> String {
 pub struct EntryPoint {
     /// Its name in the text.
     pub name: String,
+    /// What the names of its functions begin with.
+    prefix: String,
     /// The number of the kernel.
     pub kernel: usize,
     /// The buffer of each slot.
     pub pools: Vec<Pool>,
+    /// Whether it is the one of larger tiles, which follows that of the others.
+    pub is_larger: bool,
+    /// What a workgroup costs, where there are both.
+    pub cost: u32,
     /// How many workgroups run.
     pub groups: Dim,
     /// Invocations of a workgroup.
@@ -151,12 +158,36 @@ impl Entries {
 
     fn add(&mut self, number: usize, kernel: &Kernel, pools: Vec<Pool>) {
         if self.find(number, &pools).is_none() {
-            let variant = self.list.iter().filter(|entry| entry.kernel == number).count();
+            let variant = self.list.iter().filter(|entry| entry.kernel == number && !entry.is_larger).count();
             let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
-            let name = format!("k{number}{variant}_{}", titles::title(kernel));
-            self.list.push(EntryPoint { name, kernel: number, pools, groups: Dim::from(0), threads: 0, bytes: 0 });
+            let title = titles::title(kernel);
+            let new = |is_larger: bool| EntryPoint {
+                name: format!("k{number}{variant}_{title}{}", if is_larger { "_larger" } else { "" }),
+                prefix: format!("k{number}{variant}{}", if is_larger { "l" } else { "" }),
+                kernel: number,
+                pools: pools.clone(),
+                is_larger,
+                cost: 0,
+                groups: Dim::from(0),
+                threads: 0,
+                bytes: 0,
+            };
+            let larger = larger(kernel).map(|_| new(true));
+            self.list.extend([new(false)].into_iter().chain(larger));
         }
     }
+}
+
+/// What a workgroup of tiles costs; nothing is compared with others.
+fn cost(kernel: &Kernel, is_larger: bool) -> u32 {
+    let Some(Workgroup::Tiles(tiles)) = kernel.schedule.workgroup else { return 0 };
+    tiles.larger.filter(|_| is_larger).unwrap_or(tiles.own).cost()
+}
+
+/// The larger tile of a kernel that has two.
+fn larger(kernel: &Kernel) -> Option<Tile> {
+    let Some(Workgroup::Tiles(tiles)) = kernel.schedule.workgroup else { return None };
+    tiles.larger
 }
 
 fn named_dims(model: &Model) -> Vec<String> {
@@ -232,6 +263,7 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
 
 fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
+    let workgroup = workgroup.of_entry(entry.is_larger);
     let (threads, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
     let memory = entry.pools.iter().map(|&pool| Memory { pool, access: entry.access(kernel, pool) }).collect();
     let scalars = Scalars::new(names, kernel, memory);
@@ -255,9 +287,12 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             (attend.print(), attend.groups())
         }
         Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
-            let (Workgroup::Tile(tile), Some(sides)) = (workgroup, Sides::of(kernel)) else { other() };
+            let (Workgroup::Tiles(Tiles { own: tile, .. }), Some(sides)) = (workgroup, Sides::of(kernel)) else {
+                other()
+            };
             let operands = if sides.swapped { [rhs, lhs] } else { [lhs, rhs] };
-            let contract = Contract { scalars: &scalars, name, tile, sides, terms: k, operands, stores };
+            let prefix = &entry.prefix;
+            let contract = Contract { scalars: &scalars, name, prefix, tile, sides, terms: k, operands, stores };
             (contract.print(), contract.groups())
         }
         Skeleton::Recur(_) => other(),

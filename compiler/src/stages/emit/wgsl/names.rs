@@ -164,6 +164,14 @@ impl Names {
         }
     }
 
+    /// A dimension that is not negative, as a u32.
+    pub(super) fn unsigned(&self, dim: &Dim) -> String {
+        match dim.as_const() {
+            Some(n) => format!("{n}u"),
+            None => format!("u32({})", self.dim(dim)),
+        }
+    }
+
     fn dim_atom(&self, atom: &dim::Atom) -> String {
         match atom {
             dim::Atom::Name(name) => match self.dims.iter().position(|known| known == name) {

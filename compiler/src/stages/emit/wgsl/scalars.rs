@@ -94,17 +94,21 @@ impl<'a, 'k> Body<'a, 'k> {
         }
     }
 
-    /// Splits a linear position into the axes, the last varying fastest.
+    /// Splits a linear position into the axes, the last varying fastest. Positions and extents have no sign, without which they
+    /// are divided in fewer instructions.
     pub(super) fn split(&mut self, position: &str, axes: &[usize]) {
         let Some((&first, rest)) = axes.split_first() else { return };
-        let mut left = position.to_owned();
+        if rest.is_empty() {
+            return self.line(format!("let i{first} = {position};"));
+        }
+        let mut left = format!("u32({position})");
         for &axis in rest.iter().rev() {
-            let extent = self.scalars.names.dim(&self.scalars.kernel.axes[axis]);
-            self.line(format!("let i{axis} = {left} % {extent};"));
+            let extent = self.scalars.names.unsigned(&self.scalars.kernel.axes[axis]);
+            self.line(format!("let i{axis} = i32({left} % {extent});"));
             self.line(format!("let r{axis} = {left} / {extent};"));
             left = format!("r{axis}");
         }
-        self.line(format!("let i{first} = {left};"));
+        self.line(format!("let i{first} = i32({left});"));
     }
 
     /// Defines, here, everything that `wanted` needs and that does not vary with `axes`.

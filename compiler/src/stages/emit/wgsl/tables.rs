@@ -118,9 +118,7 @@ impl Tables<'_> {
                 let Some(entry) = self.entries.list.iter().position(find) else {
                     unreachable!("an entry point was made for every launch")
                 };
-                let launch = self.launch(&self.entries.list[entry].groups, buffers, function, plan);
-                let entry = entry as u16;
-                quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
+                return self.dispatches(entry, buffers, function, plan);
             }
             Step::Foreign { function: number, args, results } => {
                 if let Some(entry) = ForeignEntry::of(self.model, *number, plan, args, results) {
@@ -151,6 +149,28 @@ impl Tables<'_> {
             }
         };
         vec![command]
+    }
+
+    /// The dispatch of a kernel, or those of its two tiles, of which a call has one.
+    fn dispatches(&self, entry: usize, buffers: &[BufferId], function: &Function, plan: &Plan) -> Vec<TokenStream> {
+        let own = &self.entries.list[entry];
+        let larger = self.entries.list.get(entry + 1).filter(|larger| larger.is_larger);
+        let slots: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
+        let Some(larger) = larger else {
+            let (launch, entry) = (launch(&own.groups, slots, function), entry as u16);
+            return vec![quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })];
+        };
+        let ways = [own, larger].map(|way| {
+            let (groups, cost) = (value(function, &way.groups), Literal::u64_unsuffixed(way.cost.into()));
+            quote!((#groups, #cost))
+        });
+        let slots: Vec<TokenStream> = slots.iter().map(|slot| value(function, slot)).collect();
+        let of_way = |way: usize| {
+            let (number, way) = ((entry + way) as u16, Literal::usize_unsuffixed(way));
+            let launch = quote!(|dims, launch| launch.set_way(#way, [#(#ways),*], &[#(#slots),*]));
+            quote!(rt::gpu::Command::Dispatch { entry: #number, launch: #launch })
+        };
+        vec![of_way(0), of_way(1)]
     }
 
     /// The dispatch of a foreign function that has WGSL.

@@ -16,11 +16,11 @@ pub(super) fn title(kernel: &Kernel) -> String {
     let title = match &kernel.skeleton {
         Skeleton::Row { parallel, reduced, .. } => format!("{name}_{}{}", extents(parallel), of(reduced)),
         Skeleton::Contract { k, .. } => match Sides::of(kernel) {
-            Some(Sides { batch: [], rows, columns, .. }) => {
-                format!("{name}_{}x{}{}", extents(rows), extents(columns), of(k))
+            Some(Sides { batch, rows, columns, .. }) if batch.is_empty() => {
+                format!("{name}_{}x{}{}", extents(&rows), extents(&columns), of(k))
             }
             Some(Sides { batch, rows, columns, .. }) => {
-                format!("{name}_{}x{}x{}{}", extents(batch), extents(rows), extents(columns), of(k))
+                format!("{name}_{}x{}x{}{}", extents(&batch), extents(&rows), extents(&columns), of(k))
             }
             None => name.clone(),
         },

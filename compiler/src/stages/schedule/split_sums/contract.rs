@@ -5,41 +5,42 @@
 //! beyond the last term both operands are zero, and neither is read.
 
 use super::super::machine::GPU;
-use super::super::workgroups::{extent, groups, largest, typical};
-use super::cut::{Cut, cut};
+use super::super::workgroups::{self, MEDIUM, enough, extent, groups, largest, typical};
+use super::cut::{Cut, cut_axis, even_cuts};
 use super::{Partial, Stages};
 use crate::ir::DType;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Kernel, Operand, Pass, Reach, Skeleton, Store};
 use crate::ir::prim::ReduceOp;
-use crate::ir::workgroup::{INVOCATIONS, Sides};
+use crate::ir::workgroup::Sides;
 
 /// How many times the elements that a part writes, and that are read back, it loads at least.
 const LOADED: i64 = 4;
 
 /// The two stages of a contraction, where it is worth them.
 pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
-    let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
+    let Skeleton::Contract { k, lhs, rhs, stores, .. } = &kernel.skeleton else { return None };
     let sides = Sides::of(kernel)?;
-    let wanted = wanted(kernel, &sides, k)?;
     let dtype = kernel.product_dtype(lhs, rhs);
     if dtype != DType::F32 {
         return None;
     }
+    let cuts = cuts(kernel, &sides, k)?;
     let mut parts = kernel.clone();
-    let cuts = cut(&mut parts, k, wanted);
+    let cuts: Vec<Cut> = cuts.into_iter().map(|(axis, count)| cut_axis(&mut parts, axis, &count.into())).collect();
     let of_parts: Vec<usize> = cuts.iter().map(|cut| cut.part).collect();
-    let results = [sides.batch, sides.rows, sides.columns].concat();
+    let results = [&sides.batch[..], &sides.rows, &sides.columns].concat();
     let partial = Partial::of(dtype, &parts, &[&of_parts[..], &results].concat());
     let slot = parts.slots.len();
     parts.slots.push(partial.slot());
     let mut whole = Kernel { slots: parts.slots.clone(), axes: parts.axes.clone(), ..kernel.clone() };
     whole.prepend(vec![partial.load(slot)]);
     parts.name += "_parts";
+    let (m, n) = if sides.swapped { (sides.columns, sides.rows) } else { (sides.rows, sides.columns) };
     parts.scalars = vec![Expr::Accumulated { pass: 0, slot: 0, dtype }];
     parts.skeleton = Skeleton::Contract {
-        batch: [&of_parts[..], batch].concat(),
-        m: m.clone(),
-        n: n.clone(),
+        batch: [&of_parts[..], &sides.batch].concat(),
+        m,
+        n,
         k: k.clone(),
         lhs: part_of(lhs, &cuts),
         rhs: part_of(rhs, &cuts),
@@ -58,19 +59,50 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
     Some(Stages { parts, whole, partial: vec![partial], workgroup: None })
 }
 
-/// How many parts keep a GPU busy, where there are too few of the largest tiles, and each is long enough. Of as many results as a
-/// call has, nobody knows how much memory their parts would take.
-fn wanted(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Option<i64> {
-    extent(kernel, &[sides.batch, sides.rows, sides.columns].concat()).as_const()?;
+/// The axes to be cut, and into how many parts each, where there are too few of the largest tiles to keep a GPU busy, and each
+/// part is long enough. Of as many results as a call has, nobody knows how much memory their parts would take.
+fn cuts(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Option<Vec<(usize, i64)>> {
+    extent(kernel, &[&sides.batch[..], &sides.rows, &sides.columns].concat()).as_const()?;
     let tile = largest(kernel, sides);
-    let invocations = groups(kernel, sides, tile).saturating_mul(INVOCATIONS.into());
+    if groups(kernel, sides, tile) >= enough(tile) {
+        return None;
+    }
+    let smaller = tile.map(|side| side.min(MEDIUM));
+    let best = [tile, smaller]
+        .into_iter()
+        .filter_map(|tile| balanced(kernel, sides, tile, k))
+        .reduce(|best, other| if best.0 < EVEN && other.0 > best.0 { other } else { best });
+    best.map(|(_, cuts)| cuts).filter(|cuts| !cuts.is_empty())
+}
+
+/// The fewest parts of which the multiprocessors have nearly the same number, two each or more; if there is no such number, that
+/// with which the fewest of them wait for others. With it goes the percentage that works.
+fn balanced(kernel: &Kernel, sides: &Sides, tile: [u32; 2], k: &[usize]) -> Option<(i64, Vec<(usize, i64)>)> {
+    let tiles = groups(kernel, sides, tile);
     let [rows, columns] = tile.map(i64::from);
     // A part writes a tile of sums, which are read back, and loads a row and a column of it for each term.
     let shortest = LOADED * 2 * rows * columns / (rows + columns);
-    let wanted = (GPU.busy + invocations - 1) / invocations;
-    let wanted = wanted.min(typical(&extent(kernel, k)) / shortest);
-    (wanted >= 2).then_some(wanted)
+    let most = (typical(&extent(kernel, k)) / shortest).min(ENOUGH * GPU.processors / tiles + 1);
+    let used = |parts: i64| {
+        let of_each = (tiles * parts + GPU.processors - 1) / GPU.processors;
+        100 * tiles * parts / (of_each.max(workgroups::of_each(tile)) * GPU.processors)
+    };
+    let mut best: Option<(i64, Vec<(usize, i64)>)> = None;
+    for parts in 1..=most {
+        if best.as_ref().is_some_and(|best| best.0 >= EVEN.min(used(parts))) {
+            continue;
+        }
+        if let Some(cuts) = even_cuts(&kernel.axes, k, parts) {
+            best = Some((used(parts), cuts));
+        }
+    }
+    best
 }
+
+/// Workgroups of a multiprocessor beyond which it hardly matters whether one has one more.
+const ENOUGH: i64 = 8;
+/// The percentage of multiprocessors that are as busy as the busiest where they have nearly the same number of workgroups.
+const EVEN: i64 = 90;
 
 /// An operand of a part: what lies beyond the end of a cut axis is outside of a window.
 fn part_of(operand: &Operand, cuts: &[Cut]) -> Operand {

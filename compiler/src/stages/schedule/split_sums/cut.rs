@@ -49,6 +49,36 @@ pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64) -> Vec
     cuts
 }
 
+/// Which axes are cut into how many parts each, so that there are exactly so many together: known extents first, into parts of the
+/// same length, and what is left is made of one whose extent a call knows, if that is long enough or mostly a multiple of it.
+pub(super) fn even_cuts(extents: &[Dim], summed: &[usize], mut parts: i64) -> Option<Vec<(usize, i64)>> {
+    let mut cuts = vec![];
+    let (known, named): (Vec<usize>, Vec<usize>) = summed.iter().partition(|&&axis| extents[axis].as_const().is_some());
+    for axis in known {
+        let factor = factors(parts).rev().find(|&factor| extents[axis].exact_div(&factor.into()).is_some());
+        let factor = factor.unwrap_or(1);
+        parts /= factor;
+        cuts.extend((factor > 1).then_some((axis, factor)));
+    }
+    if parts > 1 {
+        let &axis = named.first()?;
+        let extent = typical(&extents[axis]);
+        if extent < LONG * parts && !(parts.unsigned_abs().is_power_of_two() && parts <= extent) {
+            return None;
+        }
+        cuts.push((axis, parts));
+    }
+    Some(cuts)
+}
+
+/// The factors of a number, in order.
+fn factors(number: i64) -> impl DoubleEndedIterator<Item = i64> {
+    (1..=number).filter(move |factor| number % factor == 0)
+}
+
+/// How many times as long as the number of parts an axis is where it hardly matters that the last part is shorter.
+const LONG: i64 = 8;
+
 /// Cuts one axis into so many parts.
 pub(super) fn cut_axis(kernel: &mut Kernel, axis: usize, parts: &Dim) -> Cut {
     let (extent, part) = (kernel.axes[axis].clone(), kernel.axes.len());
@@ -93,6 +123,17 @@ mod tests {
                 assert!((parts - 1) * length < extent && parts * length >= extent, "{extent} in {parts}");
             }
         }
+    }
+
+    #[test]
+    fn even_cuts_make_that_many_parts() {
+        let mut extents = [Dim::name("B"), Dim::from(14), Dim::from(56)];
+        assert_eq!(even_cuts(&extents, &[0, 1, 2], 49), Some(vec![(1, 7), (2, 7)]));
+        assert_eq!(even_cuts(&extents, &[0, 1, 2], 28), Some(vec![(1, 14), (2, 2)]));
+        assert_eq!(even_cuts(&extents, &[0, 1, 2], 32), Some(vec![(1, 2), (2, 8), (0, 2)]));
+        assert_eq!(even_cuts(&extents, &[0, 1, 2], 9), None);
+        extents[0] = Dim::from(16) * Dim::name("B");
+        assert_eq!(even_cuts(&extents, &[0, 1, 2], 9), Some(vec![(0, 9)]));
     }
 
     #[test]
