@@ -95,6 +95,9 @@ fn what_workgroups_cannot_do_is_refused() {
             pub fn product(&self, x: f32[B, 640]) -> f32[B, 48] { self.hidden(x) }
             pub fn whole(x: f32[B, T]) -> f32[B] { sum(x, axis = 1) }
             pub fn attended(x: f32[B, 2, T, 8]) -> f32[B, 2, T, 8] { attend(x, x, x) }
+            pub fn turns(x: f32[B, 768]) -> f32[B] { sum(x, axis = 1) }
+            pub fn map(x: f32[B, 30]) -> f32[B, 30] { exp(x) }
+            pub fn halves(x: f16[B, 30]) -> f16[B, 30] { exp(x) }
         }";
     let compiled = compile(text).remove(0);
     let text = compiled.plans.to_string();
@@ -104,6 +107,11 @@ fn what_workgroups_cannot_do_is_refused() {
         ("cooperative=true block=16", "cooperative=true", "a long sum without blocks"),
         ("cooperative=true block=16", "cooperative=true block=0", "a long sum without blocks"),
         ("cooperative=true block=16", "cooperative=true block=32", "a long sum without blocks"),
+        ("neighbours=2", "neighbours=4", "neighbours that a kernel does not have"),
+        ("neighbours=4 turns", "neighbours=2 turns", "neighbours that a kernel does not have"),
+        ("invocations=64\n", "invocations=64 neighbours=4\n", "neighbours that a kernel does not have"),
+        ("turns=", "turns=1", "turns that are no row together"),
+        ("cooperative=true block=16", "cooperative=true turns=1 block=16", "turns that are no row together"),
         ("thread_tile=[4, 4]", "thread_tile=[4, 6]", "not made of those of its threads"),
         ("slices=", "slices=3", "do not fit its slices"),
         ("sides=[16, ", "sides=[4294967295, ", "no such sides"),

@@ -5,6 +5,7 @@
 //! sum of floats is one long chain; what a workgroup takes is within the limits of every device.
 
 use super::machine::GPU;
+use super::neighbours;
 use crate::ir::attend::Attention;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
@@ -75,11 +76,11 @@ fn rows(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -
     let invocations = power_of_two(invocations);
     let of_one = if cooperative { invocations * ROW_BLOCK } else { ROW_BLOCK };
     let block = length.as_const().is_none_or(|length| length > of_one.into()).then_some(ROW_BLOCK);
-    RowGroup { invocations, cooperative, block }
+    neighbours::choose(kernel, RowGroup::plain(invocations, cooperative, block))
 }
 
 /// The largest power of two that is not larger.
-fn power_of_two(n: u32) -> u32 {
+pub(super) fn power_of_two(n: u32) -> u32 {
     1 << n.ilog2()
 }
 

@@ -71,11 +71,49 @@ impl Memory {
         format!("{}_fill_{}({first}, {index}, {count}, {word});", self.variable(), dtype.bits())
     }
 
+    /// A vector of four neighbours of 32 bits, the first of which is at `index`, a multiple of four.
+    pub(super) fn load_four(self, dtype: DType, first: &str, index: &str) -> String {
+        let words = match self.access {
+            Access::ReadFours | Access::WriteFours => format!("{}[({first} + {index}) >> 2u]", self.variable()),
+            Access::Read | Access::Write | Access::Atomic => {
+                let words = [0, 1, 2, 3].map(|n| self.word(&format!("{first} + {index} + {n}")));
+                format!("vec4<u32>({})", words.join(", "))
+            }
+        };
+        match dtype.category() {
+            Category::Float | Category::Signed => format!("bitcast<vec4<{dtype}>>({words})"),
+            Category::Unsigned => words,
+            Category::Bool => format!("({words} != vec4<u32>())"),
+        }
+    }
+
+    /// Statements that write these elements.
+    pub(super) fn store_four(self, dtype: DType, first: &str, index: &str, values: &[String; 4]) -> Vec<String> {
+        match self.access {
+            Access::ReadFours | Access::WriteFours => {
+                let four = format!("vec4<{}>({})", scalar(dtype), values.join(", "));
+                let words = match dtype.category() {
+                    Category::Float | Category::Signed => format!("bitcast<vec4<u32>>({four})"),
+                    Category::Unsigned => four,
+                    Category::Bool => format!("vec4<u32>({four})"),
+                };
+                vec![format!("{}[({first} + {index}) >> 2u] = {words};", self.variable())]
+            }
+            Access::Read | Access::Write | Access::Atomic => {
+                let set = |(n, value): (usize, &String)| {
+                    self.set(&format!("{first} + {index} + {n}"), &to_word(dtype, value))
+                };
+                values.iter().enumerate().map(set).collect()
+            }
+        }
+    }
+
     /// A word.
     fn word(self, at: &str) -> String {
         match self.access {
             Access::Read | Access::Write => format!("{}[{at}]", self.variable()),
             Access::Atomic => format!("atomicLoad(&{}[{at}])", self.variable()),
+            Access::ReadFours | Access::WriteFours => format!("{}_word(i32({at}))", self.variable()),
         }
     }
 
@@ -84,6 +122,7 @@ impl Memory {
         match self.access {
             Access::Read | Access::Write => format!("{}[{at}] = {word};", self.variable()),
             Access::Atomic => format!("atomicStore(&{}[{at}], {word});", self.variable()),
+            Access::ReadFours | Access::WriteFours => format!("{}_set_word(i32({at}), {word});", self.variable()),
         }
     }
 
@@ -118,6 +157,21 @@ impl Memory {
                 "fn {variable}_put_64(first: i32, at: i32, value: vec2<u32>) {{\n    let word = first + 2 * at;\n    \
                  {low}\n    {high}\n}}"
             );
+        }
+        self.functions_of_fours(body, text)
+    }
+
+    /// The functions `text`, and those that reach one of four words.
+    fn functions_of_fours(self, body: &str, mut text: String) -> String {
+        let variable = self.variable();
+        let called =
+            |name: &str, text: &str| [body, text].iter().any(|text| text.contains(&format!("{variable}_{name}(")));
+        if called("word", &text) {
+            let _ = writeln!(text, "fn {variable}_word(at: i32) -> u32 {{ return {variable}[at >> 2u][at & 3]; }}");
+        }
+        if called("set_word", &text) {
+            let _ =
+                writeln!(text, "fn {variable}_set_word(at: i32, word: u32) {{ {variable}[at >> 2u][at & 3] = word; }}");
         }
         text
     }

@@ -55,7 +55,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators: vec![sum], stores: vec![] }],
         stores,
     };
-    Some(Stages { parts, whole, partial: vec![partial], workgroup: None })
+    Some(Stages { parts, whole, partial: vec![partial], alone: [false, false] })
 }
 
 /// How many parts keep a GPU busy, where there are too few of the largest tiles, and each is long enough. Of as many results as a
