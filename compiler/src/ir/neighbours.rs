@@ -62,14 +62,28 @@ impl<'k> Fours<'k> {
         self.is_one(self.dtypes[store.value], &store.index)
     }
 
-    /// The slots that have such loads or stores.
-    pub fn slots(&self) -> Vec<usize> {
-        let loads = (0..self.kernel.scalars.len()).filter(|&id| self.is_load(id));
-        let loaded = loads.filter_map(|id| self.kernel.scalars[id].load()).map(|load| load.slot);
+    /// Whether there is such a load or store.
+    pub fn has_any(&self) -> bool {
+        let loads = (0..self.kernel.scalars.len()).any(|id| self.is_load(id));
+        loads || self.stores().into_iter().any(|(_, is_four)| is_four)
+    }
+
+    /// Whether memory in some slots is best seen as vectors of four words: some loads or stores of it are of four neighbours,
+    /// and no store is of one element.
+    pub fn sees(&self, is_of: &dyn Fn(usize) -> bool) -> bool {
+        let stored = self.stores().into_iter().filter(|(store, _)| is_of(store.slot));
+        let (fours, single): (Vec<_>, Vec<_>) = stored.partition(|(_, is_four)| *is_four);
+        let is_loaded =
+            |(id, scalar): (ExprId, &Expr)| self.is_load(id) && scalar.load().is_some_and(|l| is_of(l.slot));
+        single.is_empty() && (!fours.is_empty() || self.kernel.scalars.iter().enumerate().any(is_loaded))
+    }
+
+    /// All stores, and whether they are of four neighbours.
+    fn stores(&self) -> Vec<(&Store, bool)> {
         let Skeleton::Row { passes, stores, reduced, .. } = &self.kernel.skeleton else { return vec![] };
-        let at_ends = if reduced.contains(&self.axis) { &[][..] } else { stores };
-        let stores = passes.iter().flat_map(|Pass { stores, .. }| stores).chain(at_ends);
-        loaded.chain(stores.filter(|store| self.is_store(store)).map(|store| store.slot)).collect()
+        let at_ends = !reduced.contains(&self.axis);
+        let inner = passes.iter().flat_map(|Pass { stores, .. }| stores).map(|store| (store, self.is_store(store)));
+        inner.chain(stores.iter().map(|store| (store, at_ends && self.is_store(store)))).collect()
     }
 
     /// Whether four neighbours are four words from a multiple of four on.

@@ -5,7 +5,7 @@
 //! which is what reaches the bandwidth of a GPU's memory; where there are few elements, they are left to more invocations.
 
 use super::machine::GPU;
-use super::workgroups::{extent, power_of_two};
+use super::workgroups::{alone, extent, power_of_two, typical};
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::neighbours::{FOUR, Fours, packed};
 use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK, RowGroup, TURNS};
@@ -22,13 +22,15 @@ pub(super) fn choose(kernel: &Kernel, group: RowGroup) -> RowGroup {
         return RowGroup { neighbours: of_word, ..group };
     }
     let Skeleton::Row { parallel, reduced, .. } = &kernel.skeleton else { return group };
-    let has_fours = Fours::of(kernel, group.cooperative).is_some_and(|fours| !fours.slots().is_empty());
+    let has_fours = Fours::of(kernel, group.cooperative).is_some_and(|fours| fours.has_any());
     if !has_fours || FOUR as usize * kernel.scalars.len() > PRINTED {
         return group;
     }
     if !group.cooperative {
-        let is_large = extent(kernel, parallel).as_const().is_none_or(|items| items >= GPU.busy);
-        return if is_large { RowGroup { neighbours: FOUR, ..group } } else { group };
+        let items = extent(kernel, parallel);
+        let invocations = alone(typical(&items) / i64::from(FOUR));
+        let is_large = items.as_const().is_none_or(|items| items >= GPU.busy);
+        return if is_large { RowGroup { neighbours: FOUR, invocations, ..group } } else { group };
     }
     let group = RowGroup { neighbours: FOUR, ..group };
     let Some(length) = extent(kernel, reduced).as_const() else { return group };

@@ -123,8 +123,8 @@ impl EntryPoint {
     fn access(&self, kernel: &Kernel, pool: Pool) -> Access {
         let slots = self.pools.iter().zip(&kernel.slots).filter(|&(&of, slot)| of == pool && slot.write);
         let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
-        let fours = Fours::scheduled(kernel).map(|fours| fours.slots()).unwrap_or_default();
-        let has_fours = fours.iter().any(|&slot| self.pools[slot] == pool);
+        let fours = Fours::scheduled(kernel);
+        let has_fours = fours.is_some_and(|fours| fours.sees(&|slot| self.pools[slot] == pool));
         match (written.as_slice(), has_fours) {
             ([], false) => Access::Read,
             ([], true) => Access::ReadFours,

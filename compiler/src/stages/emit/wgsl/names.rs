@@ -109,13 +109,22 @@ pub(super) enum Access {
     Atomic,
     /// It only reads it, four words at a time where it can.
     ReadFours,
-    /// It writes whole words, each in one invocation, and reads and writes four words at a time where it can.
+    /// All that it writes is four words at a time, each four in one invocation, and it reads so where it can. A write of
+    /// one of four words may write all of them, so there is none.
     WriteFours,
 }
 
 impl Access {
     pub(super) const ALL: [Access; 5] =
         [Access::Read, Access::Write, Access::Atomic, Access::ReadFours, Access::WriteFours];
+
+    /// Whether it sees vectors of four words.
+    pub(super) fn sees_fours(self) -> bool {
+        match self {
+            Access::Read | Access::Write | Access::Atomic => false,
+            Access::ReadFours | Access::WriteFours => true,
+        }
+    }
 }
 
 /// What axes and scalars are called at one of several positions that are printed one after the other.

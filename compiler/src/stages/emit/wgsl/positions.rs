@@ -137,8 +137,8 @@ impl Body<'_, '_> {
             });
             self.go_to(numbers[0]);
             self.index_values(&store.index);
-            let statements = self.scalars.store_four(store, &self.index(&store.index), &values);
-            statements.iter().for_each(|statement| self.line(statement));
+            let statement = self.scalars.store_four(store, &self.index(&store.index), &values);
+            self.line(statement);
         }
     }
 }

@@ -54,8 +54,8 @@ impl<'a> Scalars<'a> {
         self.memory[slot].load_four(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
     }
 
-    /// Statements that write the values of a store at four neighbours, the first of which is at an index.
-    pub(super) fn store_four(&self, store: &Store, index: &str, values: &[String; 4]) -> Vec<String> {
+    /// A statement that writes the values of a store at four neighbours, the first of which is at an index.
+    pub(super) fn store_four(&self, store: &Store, index: &str, values: &[String; 4]) -> String {
         self.memory[store.slot].store_four(self.dtype(store.value), &self.names.slot(store.slot), index, values)
     }
 

@@ -101,8 +101,11 @@ fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
     let (is_long, most) = match length.as_const() {
         // An invocation of the first stage has a block of elements at least.
         Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),
-        // A batch alone mostly is short, and parts may be empty; columns that nobody cuts are read in short pieces.
-        None => (is_beside || typical(length) >= block, block),
+        // A batch alone mostly is short, and parts may be empty; but columns that are not cut are read in short pieces.
+        None => {
+            let is_large = rows.saturating_mul(typical(length)) >= GPU.busy;
+            (typical(length) >= block || is_beside && is_large, block)
+        }
     };
     let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(block);
     (is_long && wanted >= FEWEST).then_some(wanted)
