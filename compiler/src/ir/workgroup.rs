@@ -158,7 +158,7 @@ impl RowGroup {
         if self.neighbours != 1 && !is_packed() && !has_fours() {
             return Some("neighbours that a kernel does not have");
         }
-        if self.block.is_some_and(|block| !block.is_multiple_of(self.neighbours)) {
+        if self.cooperative && self.block.is_some_and(|block| !block.is_multiple_of(self.neighbours)) {
             return Some("blocks that are no neighbours together");
         }
         let turns = self.turns?;
