@@ -15,9 +15,11 @@ mod support;
 
 use judge::{check_memory, compile, judge, plain};
 use precast_compiler::ir::kernel::Kernel;
+use precast_compiler::ir::neighbours::Fours;
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::schedule::Unroll;
 use precast_compiler::ir::verify::verify_plans;
+use precast_compiler::ir::workgroup::Workgroup;
 use precast_compiler::pipeline::Compiled;
 use support::Numbers;
 
@@ -95,6 +97,9 @@ fn what_workgroups_cannot_do_is_refused() {
             pub fn product(&self, x: f32[B, 640]) -> f32[B, 48] { self.hidden(x) }
             pub fn whole(x: f32[B, T]) -> f32[B] { sum(x, axis = 1) }
             pub fn attended(x: f32[B, 2, T, 8]) -> f32[B, 2, T, 8] { attend(x, x, x) }
+            pub fn turns(x: f32[B, 768]) -> f32[B] { sum(x, axis = 1) }
+            pub fn map(x: f32[B, 30]) -> f32[B, 30] { exp(x) }
+            pub fn halves(x: f16[B, 30]) -> f16[B, 30] { exp(x) }
         }";
     let compiled = compile(text).remove(0);
     let text = compiled.plans.to_string();
@@ -104,6 +109,11 @@ fn what_workgroups_cannot_do_is_refused() {
         ("cooperative=true block=16", "cooperative=true", "a long sum without blocks"),
         ("cooperative=true block=16", "cooperative=true block=0", "a long sum without blocks"),
         ("cooperative=true block=16", "cooperative=true block=32", "a long sum without blocks"),
+        ("neighbours=2", "neighbours=4", "neighbours that a kernel does not have"),
+        ("neighbours=4 turns", "neighbours=2 turns", "neighbours that a kernel does not have"),
+        ("invocations=64\n", "invocations=64 neighbours=4\n", "neighbours that a kernel does not have"),
+        ("turns=", "turns=1", "turns that are no row together"),
+        ("cooperative=true block=16", "cooperative=true turns=1 block=16", "turns that are no row together"),
         ("thread_tile=[4, 4]", "thread_tile=[4, 6]", "not made of those of its threads"),
         ("slices=", "slices=3", "do not fit its slices"),
         ("sides=[16, ", "sides=[4294967295, ", "no such sides"),
@@ -115,6 +125,39 @@ fn what_workgroups_cannot_do_is_refused() {
     ] {
         assert_refused(&text, from, to, why);
     }
+}
+
+#[test]
+fn neighbours_are_elements_that_lie_together() {
+    let group = |body: &str| {
+        let text = format!("pub struct Net {{}} impl Net {{ pub fn f{body} }}");
+        let compiled = compile(&text).remove(0);
+        let [kernel] = compiled.plans.kernels.as_slice() else { panic!("{}", compiled.plans) };
+        let Some(Workgroup::Rows(group)) = kernel.schedule.workgroup else { panic!("{kernel:?}") };
+        (kernel.clone(), group)
+    };
+    // Of how many neighbours, and in how many turns of how many invocations.
+    for (body, neighbours, turns) in [
+        ("(x: f32[B, 12]) -> f32[B, 12] { exp(x) }", 4, None),
+        ("(x: f32[B, 10]) -> f32[B, 10] { exp(x) }", 1, None),
+        ("(x: f32[B, 12], y: f32[12, B]) -> f32[B, 12] { x + transpose(y, [1, 0]) }", 4, None),
+        ("(x: i64[B, 12]) -> i64[B, 12] { x + 1 }", 1, None),
+        ("(x: f32[64, 12]) -> f32[64, 12] { exp(x) }", 1, None),
+        ("(x: f32[B, 1024]) -> f32[B, 1024] { softmax(x) }", 4, Some((64, 4))),
+        ("(x: f32[B, 384]) -> f32[B, 384] { softmax(x) }", 4, Some((32, 3))),
+        ("(x: f32[B, 1100]) -> f32[B, 1100] { softmax(x) }", 4, None),
+        ("(x: f32[B, 1101]) -> f32[B, 1101] { softmax(x) }", 1, None),
+        ("(x: f32[B, T]) -> f32[B, T] { softmax(x, axis = 1) }", 1, None),
+    ] {
+        let (_, group) = group(body);
+        let found = (group.neighbours, group.turns.map(|turns| (group.invocations, turns)));
+        assert_eq!(found, (neighbours, turns), "{body}");
+    }
+    // A result of each row is a word alone, beside which a vector would be written.
+    let (kernel, _) = group("(x: f32[B, 1024]) -> (f32[B, 1024], f32[B]) { (softmax(x), max(x, axis = 1)) }");
+    let fours = Fours::scheduled(&kernel).unwrap();
+    let sees = |write: bool| fours.sees(&|slot| kernel.slots[slot].write == write);
+    assert_eq!((sees(false), sees(true)), (true, false));
 }
 
 #[test]

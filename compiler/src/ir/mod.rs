@@ -17,6 +17,7 @@ pub mod limits;
 pub mod map_op;
 pub mod mention;
 pub mod model;
+pub mod neighbours;
 pub mod parametric;
 pub mod pattern;
 pub mod plan;

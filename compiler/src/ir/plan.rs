@@ -6,6 +6,9 @@ use super::kernel::Kernel;
 use super::model::Effect;
 use super::program::{KernelId, Program, Role, Step};
 
+/// Buffers begin on multiples of this many words: one cache line, and the alignment that GPUs ask for.
+pub const ALIGN: i64 = 64;
+
 /// A pool: a range of memory on the CPU, a buffer on the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Pool {

@@ -6,6 +6,7 @@
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
 use super::kernel::{Kernel, Operand, Skeleton};
+use super::neighbours::{FOUR, Fours, packed};
 use super::ty::DType;
 
 /// Most invocations of a workgroup that every device runs.
@@ -25,6 +26,8 @@ pub const TILE_BLOCK: u32 = 512;
 pub const PLAIN_TERMS: u32 = 4096;
 /// The most rows, columns or terms of a tile.
 const LONGEST_SIDE: u32 = 1024;
+/// The most turns of a row that are printed one after the other: sixteen values of each scalar are in registers.
+pub const TURNS: u32 = 4;
 
 /// How the work of a kernel is spread over workgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,6 +47,12 @@ pub struct RowGroup {
     pub invocations: u32,
     /// Whether a workgroup shares the reduction of a row; otherwise an invocation does it alone.
     pub cooperative: bool,
+    /// Elements beside each other that an invocation has at a time: of a row that is shared along its last axis, otherwise along
+    /// the axis whose neighbours belong into neighbouring invocations. What [`neighbours`](super::neighbours) says can be.
+    pub neighbours: u32,
+    /// How often an invocation takes its neighbours of a shared row, where that is known and not often: they are printed one
+    /// after the other, and what one pass has loaded or computed the later ones find in registers.
+    pub turns: Option<u32>,
     /// Elements of a row that an invocation takes at a time, where it may have more: sums of floats are added up plainly in a
     /// block, and the totals of blocks with compensation.
     pub block: Option<u32>,
@@ -153,8 +162,38 @@ impl Workgroup {
         if !invocations.is_power_of_two() || invocations > INVOCATIONS {
             return Some(format!("a workgroup of {invocations} invocations"));
         }
+        if let Workgroup::Rows(rows) = self
+            && let Some(error) = rows.error(kernel)
+        {
+            return Some(error.to_owned());
+        }
         let bytes = self.bytes(kernel);
         (bytes > SHARED).then(|| format!("a workgroup shares {bytes} bytes"))
+    }
+}
+
+impl RowGroup {
+    /// So many invocations, each of which takes one element at a time.
+    pub fn plain(invocations: u32, cooperative: bool, block: Option<u32>) -> RowGroup {
+        RowGroup { invocations, cooperative, neighbours: 1, turns: None, block }
+    }
+
+    /// What is wrong with it, if a kernel has no such neighbours or turns.
+    fn error(&self, kernel: &Kernel) -> Option<&'static str> {
+        let has_fours = || self.neighbours == FOUR && Fours::of(kernel, self.cooperative).is_some();
+        let is_packed = || !self.cooperative && self.neighbours == packed(kernel);
+        if self.neighbours != 1 && !is_packed() && !has_fours() {
+            return Some("neighbours that a kernel does not have");
+        }
+        if self.cooperative && self.block.is_some_and(|block| !block.is_multiple_of(self.neighbours)) {
+            return Some("blocks that are no neighbours together");
+        }
+        let turns = self.turns?;
+        let Skeleton::Row { reduced, .. } = &kernel.skeleton else { return Some("turns of no row") };
+        let length = product(reduced.iter().map(|&axis| &kernel.axes[axis]));
+        let is_whole = length.is(i64::from(turns) * i64::from(self.invocations) * i64::from(self.neighbours));
+        let fits = self.cooperative && (1..=TURNS).contains(&turns) && is_whole;
+        (!fits).then_some("turns that are no row together")
     }
 }
 

@@ -241,8 +241,8 @@ impl Arena {
 
 /// Creates a buffer that kernels and copies may use.
 pub(super) fn create_storage(gpu: &Gpu, label: &'static str, words: usize) -> Result<wgpu::Buffer> {
-    // An empty binding is not allowed.
-    let bytes = (4 * words as u64).max(16);
+    // An empty binding is not allowed, and kernels see buffers as vectors of four words.
+    let bytes = (4 * words as u64).next_multiple_of(16).max(16);
     let limits = gpu.device().limits();
     let available = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     if bytes > available {

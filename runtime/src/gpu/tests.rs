@@ -72,10 +72,10 @@ impl Compiled for Plans {
     const SPEC: &'static ModelSpec = &SPEC;
 }
 
-/// Hidden values [B, 8], errors [B], predictions [B], the loss, the flag.
+/// Hidden values [B, 8], errors [B], predictions [B], the loss, the flag; and targets among the arguments.
 fn offsets(dims: &[usize]) -> [u64; 4] {
     let count = dims[0] as u64;
-    [8 * count, 9 * count, 10 * count, 4 * count]
+    [8 * count, 9 * count, 10 * count, (4 * count).next_multiple_of(64)]
 }
 
 const ROWS: fn(&[usize], &mut Launch) = |dims, launch| launch.set(dims[0].div_ceil(64) as u64, &offsets(dims));

@@ -143,9 +143,12 @@ fn copy(
     }
 }
 
+/// Arguments begin on multiples of this many words, as the compiler has it (`ir/plan.rs`).
+const ALIGN: usize = 64;
+
 /// The words of all arguments.
 pub(super) fn words_of(inputs: &[&[f32]]) -> usize {
-    inputs.iter().map(|input| input.len()).sum()
+    inputs.iter().map(|input| input.len().next_multiple_of(ALIGN)).sum()
 }
 
 /// Queues the arguments one after the other.
@@ -153,7 +156,7 @@ pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
     let mut at = 0;
     for input in inputs {
         arena.write(Pool::Inputs, at, input)?;
-        at += input.len();
+        at += input.len().next_multiple_of(ALIGN);
     }
     Ok(())
 }

@@ -57,10 +57,12 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
     let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
         None => vec![],
-        Some(Workgroup::Rows(RowGroup { invocations, cooperative, block })) => {
+        Some(Workgroup::Rows(RowGroup { invocations, cooperative, neighbours, turns, block })) => {
             let cooperative = cooperative.then(|| field("cooperative", yes()));
             let invocations = [of("rows"), count("invocations", invocations)];
-            invocations.into_iter().chain(cooperative).chain(optional("block", block)).collect()
+            let neighbours = optional("neighbours", (neighbours > 1).then_some(neighbours));
+            let taken = neighbours.into_iter().chain(optional("turns", turns)).chain(optional("block", block));
+            invocations.into_iter().chain(cooperative).chain(taken).collect()
         }
         Some(Workgroup::Tiles(Tiles { own, larger })) => {
             let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
@@ -146,9 +148,11 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
     let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
     Ok(match read.word("of")?.as_str() {
         "rows" => {
-            read.only(&["of", "invocations", "cooperative", "block"])?;
+            read.only(&["of", "invocations", "cooperative", "neighbours", "turns", "block"])?;
             let cooperative = read.find("cooperative").is_some();
-            Workgroup::Rows(RowGroup { invocations: count("invocations")?, cooperative, block: optional("block")? })
+            let (neighbours, turns) = (optional("neighbours")?.unwrap_or(1), optional("turns")?);
+            let (invocations, block) = (count("invocations")?, optional("block")?);
+            Workgroup::Rows(RowGroup { invocations, cooperative, neighbours, turns, block })
         }
         "tile" => {
             read.only(&["of", "sides", "thread_tile", "slices", "block", "larger"])?;

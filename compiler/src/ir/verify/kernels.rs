@@ -241,7 +241,9 @@ impl Checker<'_> {
         let other = || Err(format!("workgroups of another kernel: {workgroup:?}"));
         match &kernel.skeleton {
             Skeleton::Row { reduced, .. } => {
-                let Workgroup::Rows(RowGroup { invocations, cooperative, block }) = workgroup else { return other() };
+                let Workgroup::Rows(RowGroup { invocations, cooperative, block, .. }) = workgroup else {
+                    return other();
+                };
                 let sharing = if cooperative { invocations } else { 1 };
                 blocks(reduced, sharing, workgroup::ROW_BLOCK, block, workgroup::ROW_BLOCK)
             }

@@ -16,14 +16,11 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
-use crate::ir::plan::{Place, Plan, Plans, Pool, number_offset};
+use crate::ir::plan::{ALIGN, Place, Plan, Plans, Pool, number_offset};
 use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
 use std::collections::BTreeMap;
 
 pub use check::{Clash, check};
-
-/// Offsets are multiples of this many words: one cache line, and the alignment that GPUs ask for.
-const ALIGN: i64 = 64;
 
 /// The memory plan of a model's programs.
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {

@@ -12,6 +12,7 @@ mod coalesce;
 mod hoist;
 mod machine;
 mod narrow;
+mod neighbours;
 mod pack_once;
 mod product;
 mod recurrent;

@@ -5,6 +5,7 @@
 //! sum of floats is one long chain; what a workgroup takes is within the limits of every device.
 
 use super::machine::GPU;
+use super::neighbours;
 use crate::ir::attend::Attention;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
@@ -74,17 +75,21 @@ fn rows(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -
     let invocations = match (cooperative, many) {
         (true, _) if few => INVOCATIONS,
         (true, _) => (long / 2).clamp(32, INVOCATIONS.into()) as u32,
-        (false, ..4096) => PLAIN,
-        (false, _) => INVOCATIONS,
+        (false, many) => alone(many),
     };
     let invocations = power_of_two(invocations);
     let of_one = if cooperative { invocations * ROW_BLOCK } else { ROW_BLOCK };
     let block = length.as_const().is_none_or(|length| length > of_one.into()).then_some(ROW_BLOCK);
-    RowGroup { invocations, cooperative, block }
+    neighbours::choose(kernel, RowGroup::plain(invocations, cooperative, block))
+}
+
+/// The invocations of a workgroup of which each works alone, where there are so many: few are spread over more workgroups.
+pub(super) fn alone(many: i64) -> u32 {
+    if many < 4096 { PLAIN } else { INVOCATIONS }
 }
 
 /// The largest power of two that is not larger.
-fn power_of_two(n: u32) -> u32 {
+pub(super) fn power_of_two(n: u32) -> u32 {
     1 << n.ilog2()
 }
 

@@ -71,11 +71,39 @@ impl Memory {
         format!("{}_fill_{}({first}, {index}, {count}, {word});", self.variable(), dtype.bits())
     }
 
+    /// A vector of four neighbours of 32 bits, the first of which is at `index`, a multiple of four.
+    pub(super) fn load_four(self, dtype: DType, first: &str, index: &str) -> String {
+        let words = match self.access.sees_fours() {
+            true => format!("{}[({first} + {index}) >> 2u]", self.variable()),
+            false => format!("{}_four({first} + {index})", self.variable()),
+        };
+        match dtype.category() {
+            Category::Float | Category::Signed => format!("bitcast<vec4<{dtype}>>({words})"),
+            Category::Unsigned => words,
+            Category::Bool => format!("({words} != vec4<u32>())"),
+        }
+    }
+
+    /// A statement that writes these elements.
+    pub(super) fn store_four(self, dtype: DType, first: &str, index: &str, values: &[String; 4]) -> String {
+        let four = format!("vec4<{}>({})", scalar(dtype), values.join(", "));
+        let words = match dtype.category() {
+            Category::Float | Category::Signed => format!("bitcast<vec4<u32>>({four})"),
+            Category::Unsigned => four,
+            Category::Bool => format!("vec4<u32>({four})"),
+        };
+        match self.access.sees_fours() {
+            true => format!("{}[({first} + {index}) >> 2u] = {words};", self.variable()),
+            false => format!("{}_put_four({first} + {index}, {words});", self.variable()),
+        }
+    }
+
     /// A word.
     fn word(self, at: &str) -> String {
         match self.access {
             Access::Read | Access::Write => format!("{}[{at}]", self.variable()),
             Access::Atomic => format!("atomicLoad(&{}[{at}])", self.variable()),
+            Access::ReadFours | Access::WriteFours => format!("{}_word(i32({at}))", self.variable()),
         }
     }
 
@@ -84,6 +112,7 @@ impl Memory {
         match self.access {
             Access::Read | Access::Write => format!("{}[{at}] = {word};", self.variable()),
             Access::Atomic => format!("atomicStore(&{}[{at}], {word});", self.variable()),
+            Access::ReadFours | Access::WriteFours => unreachable!("what is seen in fours is written in fours"),
         }
     }
 
@@ -117,6 +146,38 @@ impl Memory {
                 text,
                 "fn {variable}_put_64(first: i32, at: i32, value: vec2<u32>) {{\n    let word = first + 2 * at;\n    \
                  {low}\n    {high}\n}}"
+            );
+        }
+        self.functions_of_fours(body, text)
+    }
+
+    /// The functions for four words of what is seen in words, and for a word of what is seen in fours, behind others. That the
+    /// first of four words is at a multiple of four is said in a way in which compilers see it.
+    fn functions_of_fours(self, body: &str, mut text: String) -> String {
+        let variable = self.variable();
+        let called =
+            |name: &str, text: &str| [body, text].iter().any(|text| text.contains(&format!("{variable}_{name}(")));
+        if self.access.sees_fours() {
+            if called("word", &text) {
+                let _ = writeln!(text, "fn {variable}_word(at: i32) -> u32 {{ return {variable}[at >> 2u][at & 3]; }}");
+            }
+            return text;
+        }
+        let at = |n: u32| format!("(four << 2u) + {n}");
+        if called("four", &text) {
+            let words = [0, 1, 2, 3].map(|n| self.word(&at(n))).join(", ");
+            let _ = writeln!(
+                text,
+                "fn {variable}_four(at: i32) -> vec4<u32> {{\n    let four = at >> 2u;\n    \
+                 return vec4<u32>({words});\n}}"
+            );
+        }
+        if called("put_four", &text) {
+            let words = [(0, "x"), (1, "y"), (2, "z"), (3, "w")];
+            let set = words.map(|(n, word)| self.set(&at(n), &format!("words.{word}"))).join("\n    ");
+            let _ = writeln!(
+                text,
+                "fn {variable}_put_four(at: i32, words: vec4<u32>) {{\n    let four = at >> 2u;\n    {set}\n}}"
             );
         }
         text

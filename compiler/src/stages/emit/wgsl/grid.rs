@@ -1,9 +1,9 @@
 //! How rows or elements are spread over invocations, as schedule has chosen it.
 
-use super::packed;
 use crate::ir::Dim;
 use crate::ir::dim::product;
 use crate::ir::kernel::Kernel;
+use crate::ir::neighbours;
 use crate::ir::workgroup::RowGroup;
 
 /// A kernel of rows or elements.
@@ -14,8 +14,6 @@ pub(super) struct Grid {
     pub(super) items: Dim,
     /// Positions of the reduced axes.
     pub(super) reduced: Dim,
-    /// Neighbouring elements of an invocation.
-    pub(super) neighbours: u32,
     vector: Option<usize>,
 }
 
@@ -23,19 +21,24 @@ impl Grid {
     pub(super) fn new(kernel: &Kernel, group: RowGroup, items: &[usize], reduced: &[usize]) -> Grid {
         let extent = |axes: &[usize]| product(axes.iter().map(|&axis| &kernel.axes[axis]));
         let (items, reduced) = (extent(items), extent(reduced));
-        Grid { group, items, reduced, neighbours: packed::neighbours(kernel), vector: kernel.schedule.vector }
+        Grid { group, items, reduced, vector: kernel.schedule.vector }
     }
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
         match self.group.cooperative {
             true => self.items.clone(),
-            false => self.items.ceil_div((self.group.invocations * self.neighbours).into()),
+            false => self.items.ceil_div((self.group.invocations * self.group.neighbours).into()),
         }
+    }
+
+    /// The turns of an invocation that are printed one after the other; 0 where they are a loop.
+    pub(super) fn turns(&self) -> usize {
+        self.group.turns.unwrap_or(0) as usize
     }
 
     /// The parallel axes with that one last whose neighbours belong into neighbouring invocations.
     pub(super) fn order(&self, parallel: &[usize]) -> Vec<usize> {
-        packed::order(self.vector, parallel)
+        neighbours::order(self.vector, parallel)
     }
 }

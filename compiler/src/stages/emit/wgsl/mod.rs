@@ -14,8 +14,8 @@ mod foreign;
 mod grid;
 mod names;
 mod numbers;
-mod packed;
 mod pairs;
+mod positions;
 mod row;
 mod scalars;
 mod scatter;
@@ -25,6 +25,7 @@ mod validate;
 
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::neighbours::{Fours, is_packed};
 use crate::ir::plan::{Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
 use crate::ir::workgroup::{Sides, Tile, Tiles, Workgroup};
@@ -129,10 +130,14 @@ impl EntryPoint {
     fn access(&self, kernel: &Kernel, pool: Pool) -> Access {
         let slots = self.pools.iter().zip(&kernel.slots).filter(|&(&of, slot)| of == pool && slot.write);
         let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
-        match written.as_slice() {
-            [] => Access::Read,
-            all if all.iter().any(|dtype| dtype.is_stored()) && packed::neighbours(kernel) == 1 => Access::Atomic,
-            _ => Access::Write,
+        let fours = Fours::scheduled(kernel);
+        let has_fours = fours.is_some_and(|fours| fours.sees(&|slot| self.pools[slot] == pool));
+        match (written.as_slice(), has_fours) {
+            ([], false) => Access::Read,
+            ([], true) => Access::ReadFours,
+            (all, _) if all.iter().any(|dtype| dtype.is_stored()) && !is_packed(kernel) => Access::Atomic,
+            (_, false) => Access::Write,
+            (_, true) => Access::WriteFours,
         }
     }
 }

@@ -79,6 +79,8 @@ impl Pool {
             Access::Read => "r",
             Access::Write => "w",
             Access::Atomic => "a",
+            Access::ReadFours => "r4",
+            Access::WriteFours => "w4",
         };
         format!("{}_{suffix}", self.rust().to_lowercase())
     }
@@ -88,6 +90,8 @@ impl Pool {
             Access::Read => (0, "read", "u32"),
             Access::Write => (1, "read_write", "u32"),
             Access::Atomic => (1, "read_write", "atomic<u32>"),
+            Access::ReadFours => (0, "read", "vec4<u32>"),
+            Access::WriteFours => (1, "read_write", "vec4<u32>"),
         };
         let (binding, variable) = (1 + 2 * self as usize + written, self.variable(access));
         format!("@group(0) @binding({binding}) var<storage, {mode}> {variable}: array<{word}>;\n")
@@ -103,10 +107,45 @@ pub(super) enum Access {
     Write,
     /// It writes elements of which several share a word, and different invocations write them.
     Atomic,
+    /// It only reads it, four words at a time where it can.
+    ReadFours,
+    /// All that it writes is four words at a time, each four in one invocation, and it reads so where it can. A write of
+    /// one of four words may write all of them, so there is none.
+    WriteFours,
 }
 
 impl Access {
-    pub(super) const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Atomic];
+    pub(super) const ALL: [Access; 5] =
+        [Access::Read, Access::Write, Access::Atomic, Access::ReadFours, Access::WriteFours];
+
+    /// Whether it sees vectors of four words.
+    pub(super) fn sees_fours(self) -> bool {
+        match self {
+            Access::Read | Access::Write | Access::Atomic => false,
+            Access::ReadFours | Access::WriteFours => true,
+        }
+    }
+}
+
+/// What axes and scalars are called at one of several positions that are printed one after the other.
+pub(super) trait Called {
+    /// An axis.
+    fn axis(&self, axis: usize) -> String;
+    /// A scalar.
+    fn value(&self, value: usize) -> String;
+}
+
+/// At the only position.
+struct Plain;
+
+impl Called for Plain {
+    fn axis(&self, axis: usize) -> String {
+        format!("i{axis}")
+    }
+
+    fn value(&self, value: usize) -> String {
+        format!("v{value}")
+    }
 }
 
 /// What a model's kernels have in common: how deep loops are nested, the named dimensions and the most slots of a kernel.
@@ -185,14 +224,19 @@ impl Names {
 
     /// An index, where axis `a` is the variable `i{a}` and scalar `v` the variable `v{v}`.
     pub(super) fn index(&self, index: &Index) -> String {
+        self.index_at(index, &Plain)
+    }
+
+    /// An index at one of several positions.
+    pub(super) fn index_at(&self, index: &Index, at: &dyn Called) -> String {
         let mut parts = Vec::new();
         for (atom, c) in &index.terms {
             let atom = match atom {
-                Atom::Axis(axis) => format!("i{axis}"),
+                Atom::Axis(axis) => at.axis(*axis),
                 Atom::Loop(level) => format!("loop{level}()"),
-                Atom::Value(value) => format!("i32(v{value})"),
-                Atom::Div(inner, by) => self.quotient(inner, &self.dim(by)),
-                Atom::Mod(inner, by) => self.remainder(inner, &self.dim(by)),
+                Atom::Value(value) => format!("i32({})", at.value(*value)),
+                Atom::Div(inner, by) => self.quotient(inner, &self.dim(by), at),
+                Atom::Mod(inner, by) => self.remainder(inner, &self.dim(by), at),
             };
             parts.push(match c.is(1) {
                 true => atom,
@@ -207,18 +251,18 @@ impl Names {
     }
 
     /// An index divided by a positive number and rounded down.
-    pub(super) fn quotient(&self, index: &Index, by: &str) -> String {
+    fn quotient(&self, index: &Index, by: &str, at: &dyn Called) -> String {
         match index.is_unsigned() {
-            true => format!("({}) / {by}", self.index(index)),
-            false => format!("floor_div({}, {by})", self.index(index)),
+            true => format!("({}) / {by}", self.index_at(index, at)),
+            false => format!("floor_div({}, {by})", self.index_at(index, at)),
         }
     }
 
     /// What that division leaves, which is never negative.
-    pub(super) fn remainder(&self, index: &Index, by: &str) -> String {
+    pub(super) fn remainder(&self, index: &Index, by: &str, at: &dyn Called) -> String {
         match index.is_unsigned() {
-            true => format!("({}) % {by}", self.index(index)),
-            false => format!("floor_rem({}, {by})", self.index(index)),
+            true => format!("({}) % {by}", self.index_at(index, at)),
+            false => format!("floor_rem({}, {by})", self.index_at(index, at)),
         }
     }
 

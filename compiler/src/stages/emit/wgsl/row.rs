@@ -6,10 +6,13 @@
 
 use super::grid::Grid;
 use super::pairs;
+use super::positions::{Positions, suffix};
 use super::scalars::{Body, Scalars, literal};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
+use crate::ir::neighbours::{FOUR, NEIGHBOURS, is_packed};
 use crate::ir::prim::{ArgOp, ReduceOp};
 use crate::ir::ty::DType;
+use std::ops::Range;
 
 /// Prints a row kernel as the entry point `name`.
 pub(super) fn row(
@@ -24,17 +27,27 @@ pub(super) fn row(
     let mut body = Body::new(scalars);
     let threads = grid.group.invocations;
     let rows = scalars.names.dim(&grid.items);
-    if grid.neighbours > 1 {
+    if is_packed(scalars.kernel) {
         neighbours(&mut body, grid, &grid.order(parallel), stores);
         return entry(name, threads, &body.text);
     }
-    if grid.group.cooperative {
-        body.line("let row = i32(group.y * 65535u + group.x);");
-    } else {
-        body.line(format!("let row = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
-    }
+    let first = format!("(group.y * 65535u + group.x) * {threads}u + lane");
+    body.line(match (grid.group.cooperative, &scalars.fours) {
+        (true, _) => "let row = i32(group.y * 65535u + group.x);".into(),
+        (false, None) => format!("let row = i32({first});"),
+        (false, Some(_)) => format!("let row = i32(({first}) * {FOUR}u);"),
+    });
     body.line(format!("if row >= {rows} {{ return; }}"));
     body.split("row", &grid.order(parallel));
+    if let Some(fours) = &scalars.fours {
+        let differ = if grid.group.cooperative { reduced } else { &[fours.axis] };
+        body.positions = Some(Positions::new(differ, fours.axis, !grid.group.cooperative));
+    }
+    for turn in 0..grid.turns() {
+        let of = suffix(turn);
+        body.line(format!("let at{of} = i32(lane + {}u) * {FOUR};", turn * threads as usize));
+        body.split_turn(&format!("at{of}"), reduced, &of);
+    }
     for (number, pass) in passes.iter().enumerate() {
         let mut printer = PassPrinter { body: &mut body, number, pass, reduced, grid };
         printer.print();
@@ -43,6 +56,10 @@ pub(super) fn row(
         body.open("if lane == 0u");
         body.stores(stores);
         body.close();
+    } else if scalars.fours.is_some() {
+        let wanted: Vec<ExprId> = stores.iter().map(|store| store.value).collect();
+        body.load_fours(&wanted, 0);
+        body.stores_of(stores, 0);
     } else {
         body.stores(stores);
     }
@@ -58,7 +75,7 @@ fn entry(name: &str, threads: u32, body: &str) -> String {
 
 /// Neighbouring elements one after the other, and then the words that they make.
 fn neighbours(body: &mut Body<'_, '_>, grid: &Grid, order: &[usize], stores: &[Store]) {
-    let (scalars, threads, most) = (body.scalars, grid.group.invocations, grid.neighbours);
+    let (scalars, threads, most) = (body.scalars, grid.group.invocations, grid.group.neighbours);
     let rows = scalars.names.dim(&grid.items);
     body.line(format!("let first = i32(((group.y * 65535u + group.x) * {threads}u + lane) * {most}u);"));
     body.line(format!("if first >= {rows} {{ return; }}"));
@@ -95,36 +112,58 @@ struct PassPrinter<'b, 'a, 'k> {
 
 impl PassPrinter<'_, '_, '_> {
     fn print(&mut self) {
-        let wanted: Vec<ExprId> = self
-            .pass
-            .accumulators
-            .iter()
-            .map(|accumulator| accumulator.value)
-            .chain(self.pass.stores.iter().map(|store| store.value))
-            .collect();
-        self.body.hoist(&wanted, self.reduced);
-        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
-            let dtype = self.body.scalars.dtype(accumulator.value);
-            let partial = self.partial(slot);
-            self.body.line(format!("var {partial} = {};", literal(accumulator.op.neutral(dtype))));
-            if let AccumulatorOp::Arg(_) = accumulator.op {
-                self.body.line(format!("var {partial}_at = 0u;"));
-            }
-            if self.is_blocked(accumulator) {
-                self.body.line(format!("var {partial}_total = vec2<f32>();"));
+        let wanted = self.wanted();
+        for position in self.sums() {
+            self.body.go_to(position);
+            self.body.hoist(&wanted, self.reduced);
+            for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+                self.begin(&self.partial(slot), accumulator);
             }
         }
-        match self.grid.group.cooperative {
-            true => self.share(),
-            false => self.run_alone(),
+        match (self.grid.group.cooperative, self.grid.turns()) {
+            (true, 0) => self.share(),
+            (true, turns) => self.take_turns(turns),
+            (false, _) => self.run_alone(),
         }
-        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
-            self.finish(slot, accumulator);
+        for position in self.sums() {
+            self.body.go_to(position);
+            for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+                self.finish(slot, accumulator);
+            }
         }
     }
 
+    /// What a position reduces and stores.
+    fn wanted(&self) -> Vec<ExprId> {
+        let reduced = self.pass.accumulators.iter().map(|accumulator| accumulator.value);
+        reduced.chain(self.pass.stores.iter().map(|store| store.value)).collect()
+    }
+
+    /// The positions that have sums of their own.
+    fn sums(&self) -> Range<usize> {
+        let has_fours = self.body.scalars.fours.is_some();
+        0..if has_fours && !self.grid.group.cooperative { NEIGHBOURS } else { 1 }
+    }
+
     fn partial(&self, slot: usize) -> String {
-        format!("p{}_{slot}", self.number)
+        format!("p{}_{slot}{}", self.number, self.of_sum())
+    }
+
+    /// What names of sums end with.
+    fn of_sum(&self) -> String {
+        self.body.positions.as_ref().map_or_else(String::new, Positions::of_sum)
+    }
+
+    /// Declares an accumulator.
+    fn begin(&mut self, partial: &str, accumulator: &Accumulator) {
+        let dtype = self.body.scalars.dtype(accumulator.value);
+        self.body.line(format!("var {partial} = {};", literal(accumulator.op.neutral(dtype))));
+        if let AccumulatorOp::Arg(_) = accumulator.op {
+            self.body.line(format!("var {partial}_at = 0u;"));
+        }
+        if self.is_blocked(accumulator) {
+            self.body.line(format!("var {partial}_total = vec2<f32>();"));
+        }
     }
 
     /// Whether an accumulator is a sum of floats in blocks.
@@ -134,9 +173,14 @@ impl PassPrinter<'_, '_, '_> {
     }
 
     /// The accumulators that are sums in blocks.
-    fn blocked(&self) -> Vec<String> {
-        let all = self.pass.accumulators.iter().enumerate();
-        all.filter(|(_, accumulator)| self.is_blocked(accumulator)).map(|(slot, _)| self.partial(slot)).collect()
+    fn blocked(&mut self) -> Vec<String> {
+        let mut blocked = vec![];
+        for position in self.sums() {
+            self.body.go_to(position);
+            let all = self.pass.accumulators.iter().enumerate();
+            blocked.extend(all.filter(|(_, sum)| self.is_blocked(sum)).map(|(slot, _)| self.partial(slot)));
+        }
+        blocked
     }
 
     fn begin_block(&mut self) {
@@ -173,15 +217,7 @@ impl PassPrinter<'_, '_, '_> {
             self.body.open(format!("for (var i{axis} = 0; i{axis} < {}; i{axis}++)", self.extent(axis)));
         }
         if let Some((block, (axis, _))) = cut {
-            let extent = self.extent(*axis);
-            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {block})"));
-            self.begin_block();
-            self.body.line(format!("let e{axis} = min(b{axis} + {block}, {extent});"));
-            self.body.open(format!("for (var i{axis} = b{axis}; i{axis} < e{axis}; i{axis}++)"));
-            self.element();
-            self.body.close();
-            self.end_block();
-            self.body.close();
+            self.blocks(*axis, block);
         } else {
             self.begin_block();
             for &axis in inner {
@@ -194,19 +230,43 @@ impl PassPrinter<'_, '_, '_> {
         outer.iter().for_each(|_| self.body.close());
     }
 
+    /// Loops over an axis a block at a time, whose loads do not wait for each other, and over what is left.
+    fn blocks(&mut self, axis: usize, block: u32) {
+        let (extent, number) = (self.extent(axis), self.number);
+        self.body.line(format!("let whole{number} = {extent} / {block} * {block};"));
+        self.body.open(format!("for (var b{axis} = 0; b{axis} < whole{number}; b{axis} += {block})"));
+        self.begin_block();
+        self.body.open(format!("for (var u = 0; u < {block}; u++)"));
+        self.body.line(format!("let i{axis} = b{axis} + u;"));
+        self.element();
+        self.body.close();
+        self.end_block();
+        self.body.close();
+        self.begin_block();
+        self.body.open(format!("for (var i{axis} = whole{number}; i{axis} < {extent}; i{axis}++)"));
+        self.element();
+        self.body.close();
+        self.end_block();
+    }
+
     /// Loops over the elements that fall to this invocation of the workgroup, a block of them at a time where there are
     /// many: loads then do not wait for each other, and no loop has more turns than software adapters let it.
     fn share(&mut self) {
         let (number, threads) = (self.number, self.grid.group.invocations);
         let count = self.body.scalars.names.dim(&self.grid.reduced);
-        let mut start = "i32(lane)".to_owned();
+        let (own, at_once) = match self.body.scalars.fours {
+            Some(_) => (format!("i32(lane) * {FOUR}"), FOUR),
+            None => ("i32(lane)".to_owned(), 1),
+        };
+        let stride = threads * at_once;
+        let mut start = own.clone();
         if let Some(block) = self.grid.group.block {
             let step = i64::from(block) * i64::from(threads);
             self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
-            self.body.open(format!("for (var first = i32(lane); first < whole{number}; first += {step})"));
+            self.body.open(format!("for (var first = {own}; first < whole{number}; first += {step})"));
             self.begin_block();
-            self.body.open(format!("for (var u = 0; u < {block}; u++)"));
-            self.body.line(format!("let at = first + u * {threads};"));
+            self.body.open(format!("for (var u = 0; u < {}; u++)", block / at_once));
+            self.body.line(format!("let at = first + u * {stride};"));
             self.body.split("at", self.reduced);
             self.element();
             self.body.close();
@@ -215,22 +275,46 @@ impl PassPrinter<'_, '_, '_> {
             if self.grid.reduced.exact_div(&step.into()).is_some() {
                 return;
             }
-            start = format!("whole{number} + i32(lane)");
+            start = format!("whole{number} + {own}");
         }
         self.begin_block();
-        self.body.open(format!("for (var at = {start}; at < {count}; at += {threads})"));
+        self.body.open(format!("for (var at = {start}; at < {count}; at += {stride})"));
         self.body.split("at", self.reduced);
         self.element();
         self.body.close();
         self.end_block();
     }
 
-    /// What happens at one element.
+    /// A row of a known length: a few turns, whose loads do not wait for each other.
+    fn take_turns(&mut self, turns: usize) {
+        let wanted = self.wanted();
+        (0..turns).for_each(|turn| self.body.load_fours(&wanted, turn));
+        (0..turns).for_each(|turn| self.neighbours(turn));
+    }
+
+    /// What happens at one element, or at all neighbours of an invocation.
     fn element(&mut self) {
+        if self.body.scalars.fours.is_some() {
+            self.body.load_fours(&self.wanted(), 0);
+            return self.neighbours(0);
+        }
+        self.accumulate_all();
+        self.body.stores(&self.pass.stores);
+    }
+
+    /// What happens at the neighbours of a turn.
+    fn neighbours(&mut self, turn: usize) {
+        for neighbour in 0..NEIGHBOURS {
+            self.body.go_to(turn * NEIGHBOURS + neighbour);
+            self.accumulate_all();
+        }
+        self.body.stores_of(&self.pass.stores, turn);
+    }
+
+    fn accumulate_all(&mut self) {
         for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
             self.accumulate(slot, accumulator);
         }
-        self.body.stores(&self.pass.stores);
     }
 
     fn accumulate(&mut self, slot: usize, accumulator: &Accumulator) {
@@ -256,7 +340,8 @@ impl PassPrinter<'_, '_, '_> {
     /// The row-major position over the reduced axes.
     fn position(&self) -> String {
         if self.grid.group.cooperative {
-            return "u32(at)".to_owned();
+            let at = self.body.positions.as_ref().map_or_else(|| "at".into(), Positions::position);
+            return format!("u32({at})");
         }
         let axes = &self.body.scalars.kernel.axes;
         let fold = |text: String, &axis: &usize| match text.is_empty() {
@@ -284,7 +369,8 @@ impl PassPrinter<'_, '_, '_> {
                 format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u)", arg_name(op))
             }
         };
-        self.body.line(format!("let a{number}_{slot} = {finished};"));
+        let of_sum = self.of_sum();
+        self.body.line(format!("let a{number}_{slot}{of_sum} = {finished};"));
     }
 }
 

@@ -5,10 +5,12 @@
 
 use super::convert::convert;
 use super::elements::{Memory, mask};
-use super::names::Names;
+use super::names::{Called, Names};
 use super::pairs;
+use super::positions::Positions;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
+use crate::ir::neighbours::Fours;
 use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::ty::{Category, DType};
 use crate::ir::varying::Varying;
@@ -21,14 +23,16 @@ pub(super) struct Scalars<'a> {
     pub(super) kernel: &'a Kernel,
     /// For each slot where it lies.
     memory: Vec<Memory>,
+    /// The loads and stores of four neighbours, where invocations have such.
+    pub(super) fours: Option<Fours<'a>>,
     dtypes: Vec<DType>,
     varying: Varying,
 }
 
 impl<'a> Scalars<'a> {
     pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<Memory>) -> Scalars<'a> {
-        let varying = Varying::of(kernel);
-        Scalars { names, kernel, memory, dtypes: kernel.dtypes(), varying }
+        let (varying, fours) = (Varying::of(kernel), Fours::scheduled(kernel));
+        Scalars { names, kernel, memory, fours, dtypes: kernel.dtypes(), varying }
     }
 
     pub(super) fn dtype(&self, id: ExprId) -> DType {
@@ -36,13 +40,23 @@ impl<'a> Scalars<'a> {
     }
 
     /// Whether a scalar varies with one of the axes.
-    fn varies(&self, id: ExprId, axes: &[usize]) -> bool {
+    pub(super) fn varies(&self, id: ExprId, axes: &[usize]) -> bool {
         axes.iter().any(|&axis| self.varying.with(id, axis))
     }
 
     /// The element of a slot at an index.
     pub(super) fn load(&self, slot: usize, index: &str) -> String {
         self.memory[slot].load(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
+    }
+
+    /// A vector of four neighbours of a slot, the first of which is at an index.
+    pub(super) fn load_four(&self, slot: usize, index: &str) -> String {
+        self.memory[slot].load_four(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
+    }
+
+    /// A statement that writes the values of a store at four neighbours, the first of which is at an index.
+    pub(super) fn store_four(&self, store: &Store, index: &str, values: &[String; 4]) -> String {
+        self.memory[store.slot].store_four(self.dtype(store.value), &self.names.slot(store.slot), index, values)
     }
 
     /// A statement that writes the word of a store's neighbours.
@@ -52,8 +66,12 @@ impl<'a> Scalars<'a> {
 
     /// A statement that writes the value of a store, where all that its index mentions is defined.
     pub(super) fn store(&self, store: &Store, value: &str) -> String {
-        let index = self.names.index(&store.index);
-        self.memory[store.slot].store(self.dtype(store.value), &self.names.slot(store.slot), &index, value)
+        self.store_at(store, &self.names.index(&store.index), value)
+    }
+
+    /// A statement that writes the value of a store to the element at an index.
+    fn store_at(&self, store: &Store, index: &str, value: &str) -> String {
+        self.memory[store.slot].store(self.dtype(store.value), &self.names.slot(store.slot), index, value)
     }
 }
 
@@ -61,12 +79,15 @@ impl<'a> Scalars<'a> {
 pub(super) struct Body<'a, 'k> {
     pub(super) scalars: &'a Scalars<'k>,
     pub(super) text: String,
-    scopes: Vec<BTreeMap<ExprId, String>>,
+    /// The positions that are printed one after the other, where there are several.
+    pub(super) positions: Option<Positions>,
+    /// The names of scalars, each at a position if it is not the same at all of them.
+    scopes: Vec<BTreeMap<(ExprId, Option<usize>), String>>,
 }
 
 impl<'a, 'k> Body<'a, 'k> {
     pub(super) fn new(scalars: &'a Scalars<'k>) -> Body<'a, 'k> {
-        Body { scalars, text: String::new(), scopes: vec![BTreeMap::new()] }
+        Body { scalars, text: String::new(), positions: None, scopes: vec![BTreeMap::new()] }
     }
 
     /// Writes one line.
@@ -89,26 +110,51 @@ impl<'a, 'k> Body<'a, 'k> {
 
     /// Declares that a scalar, an accumulator, is in a variable already.
     pub(super) fn define(&mut self, id: ExprId, name: String) {
+        let key = self.key(id);
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(id, name);
+            scope.insert(key, name);
         }
+    }
+
+    /// Whether a scalar is defined.
+    pub(super) fn is_defined(&self, id: ExprId) -> bool {
+        self.find(id).is_some()
+    }
+
+    fn find(&self, id: ExprId) -> Option<&String> {
+        let key = self.key(id);
+        self.scopes.iter().rev().find_map(|scope| scope.get(&key))
+    }
+
+    fn key(&self, id: ExprId) -> (ExprId, Option<usize>) {
+        (id, self.positions.as_ref().and_then(|positions| positions.of(self.scalars, id)))
+    }
+
+    /// An index at the position that is printed.
+    pub(super) fn index(&self, index: &Index) -> String {
+        self.scalars.names.index_at(index, self)
     }
 
     /// Splits a linear position into the axes, the last varying fastest. Positions and extents have no sign, without which they
     /// are divided in fewer instructions.
     pub(super) fn split(&mut self, position: &str, axes: &[usize]) {
+        self.split_turn(position, axes, "");
+    }
+
+    /// The same where names of axes end with the number of a turn.
+    pub(super) fn split_turn(&mut self, position: &str, axes: &[usize], turn: &str) {
         let Some((&first, rest)) = axes.split_first() else { return };
         if rest.is_empty() {
-            return self.line(format!("let i{first} = {position};"));
+            return self.line(format!("let i{first}{turn} = {position};"));
         }
         let mut left = format!("u32({position})");
         for &axis in rest.iter().rev() {
             let extent = self.scalars.names.unsigned(&self.scalars.kernel.axes[axis]);
-            self.line(format!("let i{axis} = i32({left} % {extent});"));
-            self.line(format!("let r{axis} = {left} / {extent};"));
-            left = format!("r{axis}");
+            self.line(format!("let i{axis}{turn} = i32({left} % {extent});"));
+            self.line(format!("let r{axis}{turn} = {left} / {extent};"));
+            left = format!("r{axis}{turn}");
         }
-        self.line(format!("let i{first} = i32({left});"));
+        self.line(format!("let i{first}{turn} = i32({left});"));
     }
 
     /// Defines, here, everything that `wanted` needs and that does not vary with `axes`.
@@ -126,13 +172,16 @@ impl<'a, 'k> Body<'a, 'k> {
 
     /// An expression for a scalar.
     pub(super) fn value(&mut self, id: ExprId) -> String {
-        if let Some(name) = self.scopes.iter().rev().find_map(|scope| scope.get(&id)) {
+        if let Some(name) = self.find(id) {
             return name.clone();
         }
         let scalars = self.scalars;
         let names = scalars.names;
         let text = match &scalars.kernel.scalars[id] {
             Expr::Const(scalar) => return literal(*scalar),
+            Expr::Load { slot, index, guards, fill } if self.is_four(id) => {
+                return self.load_four(id, *slot, (index, guards, *fill));
+            }
             Expr::Load { slot, index, guards, fill } => {
                 self.load(id, *slot, index, guards, *fill);
                 return self.named(id);
@@ -140,7 +189,7 @@ impl<'a, 'k> Body<'a, 'k> {
             Expr::Extent(dim) => format!("u32({})", names.dim(dim)),
             Expr::Index(index) => {
                 self.index_values(index);
-                format!("u32({})", names.index(index))
+                format!("u32({})", self.index(index))
             }
             Expr::Inside(guards) => self.guards(guards),
             Expr::Map(op, args) => {
@@ -152,10 +201,14 @@ impl<'a, 'k> Body<'a, 'k> {
                 let value = self.operands(&[*arg]).remove(0);
                 convert(scalars.dtype(*arg), *to, &value)
             }
-            Expr::Accumulated { pass, slot, .. } => format!("a{pass}_{slot}"),
+            Expr::Accumulated { pass, slot, .. } => {
+                let of = self.positions.as_ref().map_or("".into(), Positions::of_sum);
+                format!("a{pass}_{slot}{of}")
+            }
         };
-        self.line(format!("let v{id} = {text};"));
-        self.named(id)
+        let name = self.named(id);
+        self.line(format!("let {name} = {text};"));
+        name
     }
 
     /// Expressions for what an operation takes. One of them is no constant expression for WGSL, which computes those
@@ -165,33 +218,48 @@ impl<'a, 'k> Body<'a, 'k> {
         let all = ids.iter().all(constant);
         let mut operands: Vec<String> = ids.iter().map(|&id| self.value(id)).collect();
         if let (true, Some(&first)) = (all, ids.first())
-            && operands[0] != format!("v{first}")
+            && operands[0] != self.called(first)
         {
-            self.line(format!("let v{first} = {};", operands[0]));
-            operands[0] = self.named(first);
+            let name = self.named(first);
+            self.line(format!("let {name} = {};", operands[0]));
+            operands[0] = name;
         }
         operands
     }
 
-    fn named(&mut self, id: ExprId) -> String {
-        let name = format!("v{id}");
+    /// What a scalar is called where it is a variable.
+    fn called(&self, id: ExprId) -> String {
+        match self.key(id) {
+            (_, None | Some(0)) => format!("v{id}"),
+            (_, Some(number)) => format!("v{id}_{number}"),
+        }
+    }
+
+    /// Declares that a scalar is in the variable of its name.
+    pub(super) fn named(&mut self, id: ExprId) -> String {
+        let name = self.called(id);
         self.define(id, name.clone());
         name
     }
 
+    /// Whether a scalar is a load of four neighbours at once.
+    pub(super) fn is_four(&self, id: ExprId) -> bool {
+        self.scalars.fours.as_ref().is_some_and(|fours| fours.is_load(id))
+    }
+
     fn load(&mut self, id: ExprId, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) {
         self.index_values(index);
-        let value = self.scalars.load(slot, &self.scalars.names.index(index));
+        let (name, value) = (self.called(id), self.scalars.load(slot, &self.index(index)));
         if guards.is_empty() {
-            self.line(format!("let v{id} = {value};"));
+            self.line(format!("let {name} = {value};"));
             return;
         }
         let inside = self.guards(guards);
-        self.line(format!("var v{id} = {};", literal(fill)));
-        self.line(format!("if {inside} {{ v{id} = {value}; }}"));
+        self.line(format!("var {name} = {};", literal(fill)));
+        self.line(format!("if {inside} {{ {name} = {value}; }}"));
     }
 
-    fn guards(&mut self, guards: &[Guard]) -> String {
+    pub(super) fn guards(&mut self, guards: &[Guard]) -> String {
         let mut conditions = Vec::new();
         for guard in guards {
             self.index_values(guard.index());
@@ -199,12 +267,14 @@ impl<'a, 'k> Body<'a, 'k> {
             let constant = guard.index().terms.is_empty().then(|| guard.index().base.as_const()).flatten();
             let condition = match (guard, constant) {
                 (Guard::Multiple(_, of), Some(at)) => (at % of == 0).to_string(),
-                (Guard::Multiple(index, of), None) => format!("{} == 0", names.remainder(index, &of.to_string())),
+                (Guard::Multiple(index, of), None) => {
+                    format!("{} == 0", names.remainder(index, &of.to_string(), self))
+                }
                 // WGSL converts no negative constant to an unsigned number.
                 (Guard::Within(..), Some(..0)) => "false".to_owned(),
                 // As unsigned numbers, negative positions are beyond every extent.
                 (Guard::Within(index, extent), Some(0..) | None) => {
-                    format!("u32({}) < u32({})", names.index(index), names.dim(extent))
+                    format!("u32({}) < u32({})", self.index(index), names.dim(extent))
                 }
             };
             conditions.push(condition);
@@ -216,14 +286,14 @@ impl<'a, 'k> Body<'a, 'k> {
     }
 
     /// Defines the scalars that an index mentions under the names by which it does.
-    fn index_values(&mut self, index: &Index) {
+    pub(super) fn index_values(&mut self, index: &Index) {
         let mut values = Vec::new();
         index.values(&mut |value| values.push(value));
         for value in values {
-            let name = self.value(value);
-            if name != format!("v{value}") {
-                self.line(format!("let v{value} = {name};"));
-                self.define(value, format!("v{value}"));
+            let (name, called) = (self.value(value), self.called(value));
+            if name != called {
+                self.line(format!("let {called} = {name};"));
+                self.define(value, called);
             }
         }
     }
@@ -247,11 +317,21 @@ impl<'a, 'k> Body<'a, 'k> {
         self.line(format!("word{number} |= {value} << (u32(u) * {}u);", u32::BITS / neighbours));
     }
 
-    fn store(&mut self, store: &Store) {
+    pub(super) fn store(&mut self, store: &Store) {
         let value = self.value(store.value);
         self.index_values(&store.index);
-        let statement = self.scalars.store(store, &value);
+        let statement = self.scalars.store_at(store, &self.index(&store.index), &value);
         self.line(statement);
+    }
+}
+
+impl Called for Body<'_, '_> {
+    fn axis(&self, axis: usize) -> String {
+        self.positions.as_ref().map_or_else(|| format!("i{axis}"), |positions| positions.axis(axis))
+    }
+
+    fn value(&self, value: usize) -> String {
+        self.called(value)
     }
 }
 

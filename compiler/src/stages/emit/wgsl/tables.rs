@@ -9,7 +9,7 @@ use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
 use crate::ir::dim::{Atom, Dim};
-use crate::ir::model::Function;
+use crate::ir::model::{Argument, Function};
 use crate::ir::plan::{self, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::workgroup::PLAIN;
@@ -310,7 +310,8 @@ fn factor(function: &Function, atom: &Atom) -> TokenStream {
     }
 }
 
-/// Where the k-th argument starts in the buffer of arguments.
+/// Where the k-th argument starts in the buffer of arguments, on a line as all buffers do.
 fn argument_offset(function: &Function, k: usize) -> Dim {
-    function.args[..k].iter().fold(Dim::default(), |sum, argument| sum + argument.ty.words())
+    let end = |sum: Dim, argument: &Argument| sum + argument.ty.words().ceil_div(plan::ALIGN) * plan::ALIGN.into();
+    function.args[..k].iter().fold(Dim::default(), end)
 }

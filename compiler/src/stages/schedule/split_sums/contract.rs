@@ -56,7 +56,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators: vec![sum], stores: vec![] }],
         stores,
     };
-    Some(Stages { parts, whole, partial: vec![partial], workgroup: None })
+    Some(Stages { parts, whole, partial: vec![partial], alone: [false, false] })
 }
 
 /// The axes to be cut, and into how many parts each, where there are too few of the largest tiles to keep a GPU busy, and each

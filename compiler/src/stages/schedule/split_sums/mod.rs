@@ -8,13 +8,14 @@ mod contract;
 mod cut;
 mod row;
 
+use super::neighbours;
 use super::workgroups::extent;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot};
 use crate::ir::prim::Scalar;
 use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 use crate::ir::schedule::Schedule;
-use crate::ir::workgroup::Workgroup;
+use crate::ir::workgroup::{PLAIN, ROW_BLOCK, RowGroup, Workgroup};
 use crate::ir::{DType, Dim};
 
 /// Splits such sums.
@@ -48,8 +49,8 @@ struct Stages {
     whole: Kernel,
     /// The partial results.
     partial: Vec<Partial>,
-    /// How both run, where that is known.
-    workgroup: Option<Workgroup>,
+    /// Whether an invocation has a row of these kernels alone.
+    alone: [bool; 2],
 }
 
 /// The results of all parts, one part after the other.
@@ -87,14 +88,17 @@ impl Stages {
             bound.push(BufferId(all.len()));
             all.push(Buffer { role: Role::Scratch, dtype, len });
         }
-        let launch = |mut kernel: Kernel| {
+        let launch = |(mut kernel, alone): (Kernel, bool)| {
             kernel.schedule = Schedule::default();
             kernel.prune();
             let used = kernel.retain_used_slots();
             super::numbers_of_gpu(&mut kernel);
-            kernel.schedule.workgroup = self.workgroup;
+            if alone {
+                let group = RowGroup::plain(PLAIN, false, Some(ROW_BLOCK));
+                kernel.schedule.workgroup = Some(Workgroup::Rows(neighbours::choose(&kernel, group)));
+            }
             Step::Launch { kernel, buffers: used.into_iter().map(|slot| bound[slot]).collect() }
         };
-        vec![launch(self.parts), launch(self.whole)]
+        [self.parts, self.whole].into_iter().zip(self.alone).map(launch).collect()
     }
 }

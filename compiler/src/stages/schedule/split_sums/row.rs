@@ -11,7 +11,7 @@ use super::{Partial, Stages};
 use crate::ir::index::Atom;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::MapOp;
-use crate::ir::workgroup::{INVOCATIONS, PLAIN, ROW_BLOCK, RowGroup, Workgroup};
+use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK};
 use crate::ir::{DType, Dim};
 
 /// The fewest parts that are worth a second stage, which costs as much as starting it.
@@ -33,7 +33,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         && stores.iter().all(is_plain)
         && !dtypes.contains(&DType::F64);
     let mut parts = kernel.clone();
-    let Cuts { cuts, most, workgroup } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
+    let Cuts { cuts, most, alone } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
     let of_parts: Vec<usize> = cuts.iter().map(|cut| cut.part).collect();
     let items = [&of_parts[..], parallel].concat();
     let of = |accumulator: &Accumulator| {
@@ -61,7 +61,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators, stores: vec![] }],
         stores: stored,
     };
-    Some(Stages { parts, whole, partial, workgroup })
+    Some(Stages { parts, whole, partial, alone })
 }
 
 /// How rows are cut.
@@ -69,7 +69,8 @@ struct Cuts {
     cuts: Vec<Cut>,
     /// The most partial results, where their number is not what a call allocates: memory must not shrink where rows are more.
     most: Option<Dim>,
-    workgroup: Option<Workgroup>,
+    /// Whether an invocation has a part of a row alone, and the parts of a row.
+    alone: [bool; 2],
 }
 
 /// Cuts the rows of a kernel, where that is worth a second stage.
@@ -78,17 +79,16 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
     let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
     if let Some(rows) = rows.as_const() {
         let cuts = cut(kernel, reduced, wanted(rows, &length, is_beside)?);
-        return Some(Cuts { cuts, most: None, workgroup: None });
+        return Some(Cuts { cuts, most: None, alone: [is_beside, false] });
     }
     // Of rows as many as a call has only columns of an unknown length are cut, into fewer parts the more there are.
     let longest = reduced.iter().copied().max_by_key(|&axis| typical(&kernel.axes[axis]));
     let axis = longest.filter(|_| is_beside && length.as_const().is_none())?;
     let parts = Dim::from(1) + Dim::from(GPU.held).floor_div(&(rows.clone() + Dim::from(GPU.held / COLUMN_PARTS)));
-    let alone = RowGroup { invocations: PLAIN, cooperative: false, block: Some(ROW_BLOCK) };
     Some(Cuts {
         cuts: vec![cut_axis(kernel, axis, &parts)],
         most: Some(rows + Dim::from(GPU.held)),
-        workgroup: Some(Workgroup::Rows(alone)),
+        alone: [true, true],
     })
 }
 
@@ -101,8 +101,11 @@ fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
     let (is_long, most) = match length.as_const() {
         // An invocation of the first stage has a block of elements at least.
         Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),
-        // A batch alone mostly is short, and parts may be empty.
-        None => (typical(length) >= block, block),
+        // A batch alone mostly is short, and parts may be empty; but columns that are not cut are read in short pieces.
+        None => {
+            let is_large = rows.saturating_mul(typical(length)) >= GPU.busy;
+            (typical(length) >= block || is_beside && is_large, block)
+        }
     };
     let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(block);
     (is_long && wanted >= FEWEST).then_some(wanted)
