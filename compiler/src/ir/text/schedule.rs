@@ -7,7 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::workgroup::{AttendGroup, RowGroup, Tile, Workgroup};
+use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Tile, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -68,9 +68,15 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
             let rest = [field("thread_tile", numbers(&thread_tile)), count("slices", slices)];
             sides.into_iter().chain(rest).chain(optional("block", block)).collect()
         }
-        Some(Workgroup::Attend(AttendGroup { invocations, tile })) => {
-            let invocations = [of("attend"), count("invocations", invocations)];
-            invocations.into_iter().chain(optional("tile", tile)).collect()
+        Some(Workgroup::Attend(AttendGroup::Single { invocations })) => {
+            vec![of("attend"), count("invocations", invocations)]
+        }
+        Some(Workgroup::Attend(AttendGroup::Rows { invocations, columns })) => {
+            vec![of("attend"), count("invocations", invocations), count("columns", columns)]
+        }
+        Some(Workgroup::Attend(AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile }))) => {
+            let sides = field("sides", numbers(&[rows, columns, depth]));
+            vec![of("attend"), sides, field("thread_tile", numbers(&thread_tile))]
         }
     }
 }
@@ -138,6 +144,9 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
     let count = |key: &str| narrow(read.index(key)?);
     let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
     let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
+    let sides = || <[u32; 3]>::try_from(numbers("sides")?).map_err(|_| "a tile has three sides".to_owned());
+    let thread_tile =
+        || <[u32; 2]>::try_from(numbers("thread_tile")?).map_err(|_| "a thread's tile has two sides".to_owned());
     Ok(match read.word("of")?.as_str() {
         "rows" => {
             read.only(&["of", "invocations", "cooperative", "block"])?;
@@ -146,15 +155,23 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         }
         "tile" => {
             read.only(&["of", "sides", "thread_tile", "slices", "block"])?;
-            let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
-            let thread_tile = numbers("thread_tile")?.try_into().map_err(|_| "a thread's tile has two sides")?;
+            let [rows, columns, depth] = sides()?;
+            let thread_tile = thread_tile()?;
             let (slices, block) = (count("slices")?, optional("block")?);
             Workgroup::Tile(Tile { rows, columns, depth, thread_tile, slices, block })
         }
-        "attend" => {
-            read.only(&["of", "invocations", "tile"])?;
-            Workgroup::Attend(AttendGroup { invocations: count("invocations")?, tile: optional("tile")? })
-        }
+        "attend" => Workgroup::Attend(if read.find("sides").is_some() {
+            read.only(&["of", "sides", "thread_tile"])?;
+            let [rows, columns, depth] = sides()?;
+            AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile: thread_tile()? })
+        } else {
+            read.only(&["of", "invocations", "columns"])?;
+            let invocations = count("invocations")?;
+            match optional("columns")? {
+                Some(columns) => AttendGroup::Rows { invocations, columns },
+                None => AttendGroup::Single { invocations },
+            }
+        }),
         other => return Err(format!("no workgroup of `{other}`")),
     })
 }
