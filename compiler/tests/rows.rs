@@ -100,6 +100,7 @@ fn what_workgroups_cannot_do_is_refused() {
             pub fn turns(x: f32[B, 768]) -> f32[B] { sum(x, axis = 1) }
             pub fn map(x: f32[B, 30]) -> f32[B, 30] { exp(x) }
             pub fn halves(x: f16[B, 30]) -> f16[B, 30] { exp(x) }
+            pub fn tiled(x: f32[B, 8, T, 64]) -> f32[B, 8, T, 64] { attend(x, x, x) }
         }";
     let compiled = compile(text).remove(0);
     let text = compiled.plans.to_string();
@@ -118,10 +119,13 @@ fn what_workgroups_cannot_do_is_refused() {
         ("slices=", "slices=3", "do not fit its slices"),
         ("sides=[16, ", "sides=[4294967295, ", "no such sides"),
         ("sides=[16, ", "sides=[256, ", "a workgroup of "),
-        ("of=attend invocations=64 tile=32", "of=attend invocations=64", "a workgroup of its own kind"),
-        ("of=attend invocations=64 tile=32", "of=attend invocations=16 tile=32", "larger than its workgroup"),
-        ("of=attend invocations=64 tile=32", "of=rows invocations=64", "workgroups of another kernel"),
-        ("workgroup of=attend invocations=64 tile=32", "", "does not say how a GPU runs it"),
+        ("of=attend invocations=64 columns=32", "of=attend invocations=64", "a workgroup of its own kind"),
+        ("of=attend invocations=64 columns=32", "of=attend invocations=16 columns=32", "more columns than invocations"),
+        ("of=attend sides=[64, 64, 16]", "of=attend sides=[64, 64, 12]", "do not fit its columns"),
+        ("of=attend sides=[64, 64, 16]", "of=attend sides=[64, 64, 64]", "a workgroup shares 34816 bytes"),
+        ("of=attend sides=[64, 64, 16]", "of=attend sides=[512, 64, 16]", "a workgroup of 1024"),
+        ("of=attend invocations=64 columns=32", "of=rows invocations=64", "workgroups of another kernel"),
+        ("workgroup of=attend invocations=64 columns=32", "", "does not say how a GPU runs it"),
     ] {
         assert_refused(&text, from, to, why);
     }

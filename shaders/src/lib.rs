@@ -50,6 +50,7 @@ blocks! {
     div_u64
     erf
     exp_f32
+    exp_nonpositive
     expm1
     f16_of_f32
     f8e4m3_of_f32

@@ -92,14 +92,38 @@ pub struct Tile {
     pub block: Option<u32>,
 }
 
-/// How an attention is spread over invocations.
+/// How an attention is spread over invocations. Its scores are a matrix: rows are queries, and columns the keys that they
+/// meet; in the kernel of keys rows are keys, and columns the queries that see them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct AttendGroup {
-    /// Invocations of a workgroup, a power of two: each has a query, or in the kernel of keys a key.
-    pub invocations: u32,
-    /// How many of the keys that all of its queries see, or of the queries that see its keys, are in shared memory at once, at
-    /// most one for each invocation; `None` where each head has one query, whose keys the invocations share out.
-    pub tile: Option<u32>,
+pub enum AttendGroup {
+    /// Each head has one query, whose keys the invocations share out.
+    Single {
+        /// Invocations of a workgroup, a power of two.
+        invocations: u32,
+    },
+    /// Each invocation has a row.
+    Rows {
+        /// Invocations of a workgroup, a power of two.
+        invocations: u32,
+        /// Columns that are in shared memory at once, at most one for each invocation.
+        columns: u32,
+    },
+    /// A workgroup makes scores, and sums over them, as products of tiles.
+    Tiles(AttendTile),
+}
+
+/// A tile of scores, which passes over all columns of its rows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AttendTile {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+    /// What is in shared memory at once: features of the rows and columns whose products are scores, and columns whose scores
+    /// weigh a sum.
+    pub depth: u32,
+    /// Rows and columns of an invocation, multiples of four. Those of a sum are the same rows, and a share of its features.
+    pub thread_tile: [u32; 2],
 }
 
 /// Vectors of results that are added up at a time where invocations share out the keys of a query.
@@ -111,7 +135,10 @@ impl Workgroup {
         match self {
             Workgroup::Rows(rows) => rows.invocations,
             Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.invocations()).max().unwrap_or(0),
-            Workgroup::Attend(group) => group.invocations,
+            Workgroup::Attend(AttendGroup::Single { invocations } | AttendGroup::Rows { invocations, .. }) => {
+                invocations
+            }
+            Workgroup::Attend(AttendGroup::Tiles(tile)) => tile.invocations(),
         }
     }
 
@@ -137,25 +164,23 @@ impl Workgroup {
             }
             Workgroup::Rows(_) => 0,
             Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.bytes()).max().unwrap_or(0),
-            Workgroup::Attend(AttendGroup { invocations, tile: None }) => invocations * (4 + 4 + 16 * AT_ONCE),
-            Workgroup::Attend(AttendGroup { tile: Some(tile), .. }) => {
-                let of_row = match &kernel.skeleton {
-                    Skeleton::Attend(attention) => attention.shared_bytes(&kernel.axes),
-                    Skeleton::Row { .. }
-                    | Skeleton::Contract { .. }
-                    | Skeleton::Scatter { .. }
-                    | Skeleton::Recur(_) => None,
-                };
-                of_row.map_or(u32::MAX, |bytes| tile.saturating_mul(bytes))
-            }
+            Workgroup::Attend(group) => match &kernel.skeleton {
+                Skeleton::Attend(attention) => group.bytes(attention, &kernel.axes).unwrap_or(u32::MAX),
+                Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Recur(_) => {
+                    u32::MAX
+                }
+            },
         }
     }
 
     /// What is wrong with its numbers, if no device runs it or no printer prints it.
     pub(super) fn error(self, kernel: &Kernel) -> Option<String> {
-        if let Workgroup::Tiles(tiles) = self
-            && let Some(error) = tiles.all().find_map(|tile| tile.error())
-        {
+        let error = match self {
+            Workgroup::Tiles(tiles) => tiles.all().find_map(|tile| tile.error()),
+            Workgroup::Attend(AttendGroup::Tiles(tile)) => tile.error(),
+            Workgroup::Rows(_) | Workgroup::Attend(AttendGroup::Single { .. } | AttendGroup::Rows { .. }) => None,
+        };
+        if let Some(error) = error {
             return Some(error.to_owned());
         }
         let invocations = self.invocations();
@@ -246,6 +271,73 @@ impl Tile {
         let steps = slices.is_power_of_two() && depth.is_multiple_of(4 * slices);
         let whole = block.is_none_or(|block| block <= TILE_BLOCK && (block * slices).is_multiple_of(depth));
         (!(steps && whole)).then_some("the steps of a tile do not fit its slices")
+    }
+}
+
+impl AttendGroup {
+    /// Bytes of shared memory; `None` where features are not of known sizes.
+    fn bytes(self, attention: &Attention, axes: &[Dim]) -> Option<u32> {
+        Some(match self {
+            AttendGroup::Single { invocations } => invocations * (4 + 4 + 16 * AT_ONCE),
+            AttendGroup::Rows { columns, .. } => columns.saturating_mul(attention.shared_bytes(axes)?),
+            AttendGroup::Tiles(tile) => 16 * tile.words(attention.vectors(axes)?),
+        })
+    }
+}
+
+impl AttendTile {
+    /// Invocations along a row.
+    pub fn across(&self) -> u32 {
+        self.columns / self.thread_tile[1]
+    }
+
+    /// Invocations along a column.
+    pub fn down(&self) -> u32 {
+        self.rows / self.thread_tile[0]
+    }
+
+    /// Invocations of a workgroup.
+    pub fn invocations(&self) -> u32 {
+        self.across() * self.down()
+    }
+
+    /// Terms of a product that stand one after the other in the text: four, because the loop itself costs as much as one.
+    pub fn unrolled(&self) -> u32 {
+        4
+    }
+
+    /// Vectors of a sum that an invocation has for each of its rows.
+    pub fn share(&self, vectors: u32) -> u32 {
+        vectors.div_ceil(self.across())
+    }
+
+    /// Words of four that a line of a tile takes in shared memory, where lines are written side by side: an odd number, so that
+    /// they are in different banks.
+    pub fn pitch(side: u32) -> u32 {
+        (side / 4) | 1
+    }
+
+    /// Words of four in shared memory for features of so many vectors: lines of rows and of columns, or later of scores and of
+    /// what they weigh.
+    pub fn words(&self, vectors: [u32; 2]) -> u32 {
+        let weighed = vectors.map(|vectors| self.share(vectors) * self.across());
+        let beside = weighed[0].max(weighed[1]).max(AttendTile::pitch(self.columns));
+        self.depth * (AttendTile::pitch(self.rows) + beside)
+    }
+
+    /// What is wrong with it, if its parts do not make a whole.
+    fn error(&self) -> Option<&'static str> {
+        let AttendTile { rows, columns, depth, thread_tile } = *self;
+        let sides = [rows, columns, depth, thread_tile[0], thread_tile[1]];
+        if !sides.iter().all(|side| (1..=LONGEST_SIDE).contains(side)) {
+            return Some("a tile has no such sides");
+        }
+        let fours = thread_tile.iter().all(|side| side.is_multiple_of(4));
+        if !(fours && rows.is_multiple_of(thread_tile[0]) && columns.is_multiple_of(thread_tile[1])) {
+            return Some("a tile is not made of those of its threads");
+        }
+        let whole = depth.is_multiple_of(4) && depth.is_multiple_of(self.across()) && columns.is_multiple_of(depth);
+        (!whole).then_some("the steps of a tile do not fit its columns")
     }
 }
 

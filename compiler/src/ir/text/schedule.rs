@@ -7,7 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::workgroup::{AttendGroup, RowGroup, Tile, Tiles, Workgroup};
+use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Tile, Tiles, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -53,6 +53,7 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
 /// The fields of the line `workgroup`.
 pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
     let of = |name: &str| field("of", Datum::word(name));
+    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
     let count = |key: &str, n: u32| field(key, number(n as usize));
     let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
@@ -68,9 +69,15 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
             let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
             [of("tile")].into_iter().chain(print_tile(own)).chain(larger).collect()
         }
-        Some(Workgroup::Attend(AttendGroup { invocations, tile })) => {
-            let invocations = [of("attend"), count("invocations", invocations)];
-            invocations.into_iter().chain(optional("tile", tile)).collect()
+        Some(Workgroup::Attend(AttendGroup::Single { invocations })) => {
+            vec![of("attend"), count("invocations", invocations)]
+        }
+        Some(Workgroup::Attend(AttendGroup::Rows { invocations, columns })) => {
+            vec![of("attend"), count("invocations", invocations), count("columns", columns)]
+        }
+        Some(Workgroup::Attend(AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile }))) => {
+            let sides = field("sides", numbers(&[rows, columns, depth]));
+            vec![of("attend"), sides, field("thread_tile", numbers(&thread_tile))]
         }
     }
 }
@@ -146,6 +153,10 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
     let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a workgroup of {n}"));
     let count = |key: &str| narrow(read.index(key)?);
     let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
+    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
+    let sides = || <[u32; 3]>::try_from(numbers("sides")?).map_err(|_| "a tile has three sides".to_owned());
+    let thread_tile =
+        || <[u32; 2]>::try_from(numbers("thread_tile")?).map_err(|_| "a thread's tile has two sides".to_owned());
     Ok(match read.word("of")?.as_str() {
         "rows" => {
             read.only(&["of", "invocations", "cooperative", "neighbours", "turns", "block"])?;
@@ -163,10 +174,18 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
             };
             Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger })
         }
-        "attend" => {
-            read.only(&["of", "invocations", "tile"])?;
-            Workgroup::Attend(AttendGroup { invocations: count("invocations")?, tile: optional("tile")? })
-        }
+        "attend" => Workgroup::Attend(if read.find("sides").is_some() {
+            read.only(&["of", "sides", "thread_tile"])?;
+            let [rows, columns, depth] = sides()?;
+            AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile: thread_tile()? })
+        } else {
+            read.only(&["of", "invocations", "columns"])?;
+            let invocations = count("invocations")?;
+            match optional("columns")? {
+                Some(columns) => AttendGroup::Rows { invocations, columns },
+                None => AttendGroup::Single { invocations },
+            }
+        }),
         other => return Err(format!("no workgroup of `{other}`")),
     })
 }

@@ -257,12 +257,16 @@ impl Checker<'_> {
                 tiles.all().try_for_each(|tile| blocks(k, tile.slices, plain, tile.block, most))
             }
             Skeleton::Attend(attention) => {
-                let Workgroup::Attend(AttendGroup { invocations, tile }) = workgroup else { return other() };
-                ensure(tile.is_none_or(|tile| (1..=invocations).contains(&tile)), || {
-                    "a tile of attention is larger than its workgroup".into()
-                })?;
-                let single = attention.is_single(&kernel.axes);
-                ensure(single == tile.is_none(), || "one query for each head has a workgroup of its own kind".into())
+                let Workgroup::Attend(group) = workgroup else { return other() };
+                if let AttendGroup::Rows { invocations, columns } = group {
+                    ensure((1..=invocations).contains(&columns), || {
+                        "a workgroup of attention has more columns than invocations".into()
+                    })?;
+                }
+                let alone = matches!(group, AttendGroup::Single { .. });
+                ensure(attention.is_single(&kernel.axes) == alone, || {
+                    "one query for each head has a workgroup of its own kind".into()
+                })
             }
             Skeleton::Recur(_) => other(),
         }

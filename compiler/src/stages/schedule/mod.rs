@@ -6,6 +6,7 @@
 //! workgroups chosen; steps fused that a CPU runs as one kernel; sums split that several workgroups of a GPU make. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod attend;
+mod attend_tiles;
 mod axes;
 mod carry;
 mod coalesce;

@@ -4,23 +4,20 @@
 //! In: a program whose kernels have their last form. Out: the same, in which every kernel that a GPU runs says how. Always: no
 //! sum of floats is one long chain; what a workgroup takes is within the limits of every device.
 
+use super::attend_tiles::attended;
 use super::machine::GPU;
 use super::neighbours;
-use crate::ir::attend::Attention;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::program::{Program, for_each_launch};
 use crate::ir::workgroup::{
-    AttendGroup, INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Tiles,
-    Workgroup,
+    INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Tiles, Workgroup,
 };
 
 /// What a named dimension is taken to be where only a guess is needed.
 const TYPICAL: i64 = 64;
 /// Rows of at least this many elements are reduced by a whole workgroup.
 const COOPERATE: i64 = 64;
-/// Most keys or queries of attention that are in shared memory at once.
-const ATTENDED: u32 = 32;
 /// The fewest rows or columns of an invocation.
 const THREAD_SIDE: u32 = 4;
 /// The most rows or columns of an invocation.
@@ -192,13 +189,6 @@ fn sliced([rows, columns]: [u32; 2], terms: i64, groups: i64) -> Tile {
         tile = of_slices(tile.slices / 2);
     }
     tile
-}
-
-/// An invocation has a query, or a key, of its own, and the others come through shared memory.
-fn attended(kernel: &Kernel, attention: &Attention) -> AttendGroup {
-    let bytes = attention.shared_bytes(&kernel.axes).unwrap_or(SHARED).max(1);
-    let tile = (!attention.is_single(&kernel.axes)).then(|| power_of_two((SHARED / bytes).clamp(1, ATTENDED)));
-    AttendGroup { invocations: PLAIN, tile }
 }
 
 #[cfg(test)]

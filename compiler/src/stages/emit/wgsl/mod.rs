@@ -5,7 +5,6 @@
 //! often and at whatever offset it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
 mod attend;
-mod attend_single;
 mod choose;
 mod contract;
 mod convert;

@@ -1,11 +1,11 @@
 //! Attention of one query for each head: a workgroup shares the keys, and adds up what its invocations found.
 
-use super::attend::{Attend, LOWEST, Lines};
+use super::lines::Lines;
+use super::{Attend, LOWEST};
 use crate::ir::workgroup::AT_ONCE;
 
 impl Attend<'_> {
-    pub(super) fn single(&self) -> String {
-        let threads = self.group.invocations;
+    pub(super) fn single(&self, threads: u32) -> String {
         let (mut w, name) = (Lines::default(), self.name);
         w.line(format!("var<workgroup> {name}_most: array<f32, {threads}>;"));
         w.line(format!("var<workgroup> {name}_total: array<f32, {threads}>;"));
@@ -17,9 +17,9 @@ impl Attend<'_> {
         ));
         w.line("let head = i32(group.y * 65535u + group.x);");
         w.line(format!("if head >= {} {{ return; }}", self.size(&self.heads())));
-        self.own_keys(&mut w);
-        self.meet(&mut w);
-        self.store_sums(&mut w);
+        self.own_keys(&mut w, threads);
+        self.meet(&mut w, threads);
+        self.store_sums(&mut w, threads);
         w.open("if lane == 0u");
         w.line(format!("{name}_store1(head, 0, 0, select(most, 0.0f, nothing));"));
         w.line(format!("{name}_store2(head, 0, 0, inverse);"));
@@ -29,8 +29,7 @@ impl Attend<'_> {
     }
 
     /// The softmax over every key whose turn it is.
-    fn own_keys(&self, w: &mut Lines) {
-        let threads = self.group.invocations;
+    fn own_keys(&self, w: &mut Lines, threads: u32) {
         let (name, keys) = (self.name, self.size(&self.attention.keys));
         for c in 0..self.words(0) {
             w.line(format!("let q{c} = {name}_q(head, 0, {});", 4 * c));
@@ -57,8 +56,7 @@ impl Attend<'_> {
     }
 
     /// The largest score and the sum of all invocations.
-    fn meet(&self, w: &mut Lines) {
-        let threads = self.group.invocations;
+    fn meet(&self, w: &mut Lines, threads: u32) {
         let name = self.name;
         w.line(format!("{name}_most[lane] = own_most;"));
         w.line("workgroupBarrier();");
@@ -74,8 +72,7 @@ impl Attend<'_> {
     }
 
     /// Adds up a few vectors at a time, in halves, and stores them.
-    fn store_sums(&self, w: &mut Lines) {
-        let threads = self.group.invocations;
+    fn store_sums(&self, w: &mut Lines, threads: u32) {
         let name = self.name;
         for first in (0..self.words(1)).step_by(AT_ONCE as usize) {
             let vectors: Vec<u32> = (first..self.words(1).min(first + AT_ONCE)).collect();
