@@ -184,7 +184,6 @@ attention! {
     uneven Uneven 72 33,
     heads128 Heads128 128 128,
     heads192 Heads192 192 192,
-    heads256 Heads256 256 256,
 }
 
 model! {

@@ -24,6 +24,8 @@ pub const ROW_BLOCK: u32 = 16;
 pub const TILE_BLOCK: u32 = 512;
 /// The most terms of a contraction that an invocation adds up without blocks.
 pub const PLAIN_TERMS: u32 = 4096;
+/// Words of four in all banks of shared memory together.
+const BANKS: u32 = 8;
 /// The most rows, columns or terms of a tile.
 const LONGEST_SIDE: u32 = 1024;
 /// The most turns of a row that are printed one after the other: sixteen values of each scalar are in registers.
@@ -68,6 +70,11 @@ pub struct Tiles {
 }
 
 impl Tiles {
+    /// What a workgroup costs of one of them, or of the larger ones.
+    pub fn costs(self, is_larger: bool) -> u32 {
+        self.larger.filter(|_| is_larger).unwrap_or(self.own).cost()
+    }
+
     /// All of them.
     pub fn all(self) -> impl Iterator<Item = Tile> {
         [self.own].into_iter().chain(self.larger)
@@ -242,7 +249,7 @@ impl Tile {
 
     /// What a workgroup costs a multiprocessor that has enough of them, for each term: the results, and more where invocations have
     /// fewer of them, which load more for each.
-    pub fn cost(&self) -> u32 {
+    fn cost(&self) -> u32 {
         let percent = match (self.thread_tile.into_iter().product::<u32>(), self.rows * self.columns) {
             (..64, _) => 50,
             (_, ..=4096) => 87,
@@ -250,6 +257,13 @@ impl Tile {
             (_, _) => 100,
         };
         self.rows * self.columns * 100 / percent
+    }
+
+    /// Over how many fours of rows or of columns the depths are spread that invocations beside each other bring to shared memory,
+    /// so that these are in different banks: no more than the invocations along the side, whose fours keep their distance.
+    pub fn spread(&self, side: usize) -> u32 {
+        let across = [self.rows, self.columns][side] / self.thread_tile[side];
+        across.min(BANKS)
     }
 
     /// Bytes of shared memory: a slab of both operands, and one block of 4 × 4 sums for each invocation of half the slices.

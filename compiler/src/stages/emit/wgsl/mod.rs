@@ -185,7 +185,7 @@ impl Entries {
 /// What a workgroup of tiles costs; nothing is compared with others.
 fn cost(kernel: &Kernel, is_larger: bool) -> u32 {
     let Some(Workgroup::Tiles(tiles)) = kernel.schedule.workgroup else { return 0 };
-    tiles.larger.filter(|_| is_larger).unwrap_or(tiles.own).cost()
+    tiles.costs(is_larger)
 }
 
 /// The larger tile of a kernel that has two.

@@ -216,6 +216,11 @@ impl Side<'_> {
         w
     }
 
+    /// The number of the side.
+    fn side(&self) -> usize {
+        usize::from(self.letter == "b")
+    }
+
     /// How many places a word has.
     fn places_of_four(&self) -> usize {
         if self.fours() == Fours::Apart { 4 } else { 1 }
@@ -335,16 +340,12 @@ impl Side<'_> {
     fn slot(&self, depth: &str, group: &str) -> String {
         let groups = self.groups();
         match self.is_along_terms() {
-            true => format!("({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))", self.spread()),
+            true => format!(
+                "({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))",
+                self.contract.tile.spread(self.side())
+            ),
             false => format!("({depth}) * {groups}u + {group}"),
         }
-    }
-
-    /// Over how many groups neighbouring depths are spread: no more than the invocations along the side, so that the distance
-    /// of an invocation's groups stays.
-    fn spread(&self) -> u32 {
-        let across = self.length / self.contract.tile.thread_tile[usize::from(self.letter == "b")];
-        across.min(BANKS)
     }
 
     /// Whether the operand is contiguous along the summed axes and not along its own, or not as far.
@@ -353,6 +354,3 @@ impl Side<'_> {
         self.operand.run(extents, self.contract.terms) > self.operand.run(extents, self.axes)
     }
 }
-
-/// Words of four in all banks of shared memory together.
-const BANKS: u32 = 8;
