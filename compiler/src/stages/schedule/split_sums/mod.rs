@@ -6,6 +6,7 @@
 
 mod contract;
 mod cut;
+mod passes;
 mod row;
 
 use super::neighbours;
@@ -28,17 +29,65 @@ fn visit(list: &mut [Step], all: &mut Vec<Buffer>) {
     for step in list {
         step.bodies_mut().into_iter().for_each(|body| visit(body, all));
         let Step::Launch { kernel, buffers } = step else { continue };
-        let stages = match &kernel.skeleton {
-            Skeleton::Contract { .. } => contract::stages(kernel),
-            Skeleton::Row { .. } => row::stages(kernel),
-            // Which sources a result of a scatter has is data, and attention and recurrences are no plain sums.
-            Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => None,
-        };
-        if let Some(stages) = stages {
-            let steps = stages.steps(buffers, all);
+        if let Some(steps) = steps(kernel, buffers, all) {
             *step = Step::Fused { kernel: kernel.clone(), buffers: buffers.clone(), steps };
         }
     }
+}
+
+/// What a kernel is on a GPU, where that is several steps.
+fn steps(kernel: &Kernel, bound: &[BufferId], all: &mut Vec<Buffer>) -> Option<Vec<Step>> {
+    if let Some(separated) = passes::separated(kernel) {
+        return Some(separated.steps(bound, all));
+    }
+    let stages = match &kernel.skeleton {
+        Skeleton::Contract { .. } => contract::stages(kernel),
+        Skeleton::Row { .. } => row::stages(kernel),
+        // Which sources a result of a scatter has is data, and attention and recurrences are no plain sums.
+        Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => None,
+    };
+    stages.map(|stages| stages.steps(bound, all))
+}
+
+/// Kernels in the place of one. All have the slots of the kernel, and behind them those of what rows are reduced to.
+struct Separated {
+    kernels: Vec<Kernel>,
+    partial: Vec<Partial>,
+}
+
+impl Separated {
+    /// The steps, of which a sum may be two again.
+    fn steps(self, bound: &[BufferId], all: &mut Vec<Buffer>) -> Vec<Step> {
+        let bound = bind(bound, &self.partial, all);
+        let mut list = vec![];
+        for kernel in self.kernels {
+            let (kernel, bound) = launched(kernel, &bound);
+            match steps(&kernel, &bound, all) {
+                Some(steps) => list.extend(steps),
+                None => list.push(Step::Launch { kernel, buffers: bound }),
+            }
+        }
+        list
+    }
+}
+
+/// The buffers of a kernel's slots, and new ones for partial results.
+fn bind(bound: &[BufferId], partial: &[Partial], all: &mut Vec<Buffer>) -> Vec<BufferId> {
+    let mut bound = bound.to_vec();
+    for Partial { dtype, len, index: _ } in partial {
+        bound.push(BufferId(all.len()));
+        all.push(Buffer { role: Role::Scratch, dtype: *dtype, len: len.clone() });
+    }
+    bound
+}
+
+/// A kernel with what it uses alone, with the numbers of a GPU, and its buffers.
+fn launched(mut kernel: Kernel, bound: &[BufferId]) -> (Kernel, Vec<BufferId>) {
+    kernel.schedule = Schedule::default();
+    kernel.prune();
+    let used = kernel.retain_used_slots();
+    super::numbers_of_gpu(&mut kernel);
+    (kernel, used.into_iter().map(|slot| bound[slot]).collect())
 }
 
 /// What a kernel is on a GPU. Both stages have the slots of the kernel, and behind them those of the partial results.
@@ -83,21 +132,14 @@ impl Partial {
 impl Stages {
     /// The two steps on the memory of the kernel and on some of their own.
     fn steps(self, bound: &[BufferId], all: &mut Vec<Buffer>) -> Vec<Step> {
-        let mut bound = bound.to_vec();
-        for Partial { dtype, len, index: _ } in self.partial {
-            bound.push(BufferId(all.len()));
-            all.push(Buffer { role: Role::Scratch, dtype, len });
-        }
-        let launch = |(mut kernel, alone): (Kernel, bool)| {
-            kernel.schedule = Schedule::default();
-            kernel.prune();
-            let used = kernel.retain_used_slots();
-            super::numbers_of_gpu(&mut kernel);
+        let bound = bind(bound, &self.partial, all);
+        let launch = |(kernel, alone): (Kernel, bool)| {
+            let (mut kernel, buffers) = launched(kernel, &bound);
             if alone {
                 let group = RowGroup::plain(PLAIN, false, Some(ROW_BLOCK));
                 kernel.schedule.workgroup = Some(Workgroup::Rows(neighbours::choose(&kernel, group)));
             }
-            Step::Launch { kernel, buffers: used.into_iter().map(|slot| bound[slot]).collect() }
+            Step::Launch { kernel, buffers }
         };
         [self.parts, self.whole].into_iter().zip(self.alone).map(launch).collect()
     }

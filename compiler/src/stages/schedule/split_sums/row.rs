@@ -92,6 +92,13 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
     })
 }
 
+/// Whether there are few rows, which are long, so that several workgroups make the sums of each.
+pub(super) fn is_worth_it(kernel: &Kernel, parallel: &[usize], reduced: &[usize]) -> bool {
+    let (rows, length) = (extent(kernel, parallel), extent(kernel, reduced));
+    let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
+    rows.as_const().and_then(|rows| wanted(rows, &length, is_beside)).is_some()
+}
+
 /// How many parts of each row fill a GPU, where there are few rows: a workgroup has a part, or an invocation, where rows lie
 /// beside each other.
 fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
