@@ -130,11 +130,11 @@ fn blocked(kernel: &Kernel, k: &[usize], tile: Tile) -> Tile {
 /// How many times the results of a tile a larger one has that is worth its text.
 const LARGER: u32 = 2;
 
-/// How many workgroups keep a GPU busy: nearly as many as each multiprocessor should have, or of the smaller ones as many as have
+/// How many workgroups keep a GPU busy: most of those that all multiprocessors should have, or of the smaller ones as many as have
 /// enough invocations.
 pub(super) fn enough(tile: [u32; 2]) -> i64 {
     let is_large = tile.into_iter().max() > Some(MEDIUM);
-    if is_large { 9 * of_each(tile) * GPU.processors / 10 } else { GPU.busy / i64::from(INVOCATIONS) }
+    if is_large { 3 * of_each(tile) * GPU.processors / 4 } else { GPU.busy / i64::from(INVOCATIONS) }
 }
 
 /// How many workgroups a multiprocessor should have, so that one multiplies while another waits: those of smaller tiles have fewer

@@ -71,7 +71,7 @@ fn cuts(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Option<Vec<(usize, i64)>
     let best = [tile, smaller]
         .into_iter()
         .filter_map(|tile| balanced(kernel, sides, tile, k))
-        .reduce(|best, other| if best.0 < EVEN && other.0 > best.0 { other } else { best });
+        .reduce(|best, other| if WORTH * other.0 > 100 * best.0 { other } else { best });
     best.map(|(_, cuts)| cuts).filter(|cuts| !cuts.is_empty())
 }
 
@@ -101,6 +101,8 @@ fn balanced(kernel: &Kernel, sides: &Sides, tile: [u32; 2], k: &[usize]) -> Opti
 
 /// Workgroups of a multiprocessor beyond which it hardly matters whether one has one more.
 const ENOUGH: i64 = 8;
+/// What a smaller tile makes in the time of a larger one, in percent.
+const WORTH: i64 = 75;
 /// The percentage of multiprocessors that are as busy as the busiest where they have nearly the same number of workgroups.
 const EVEN: i64 = 90;
 
