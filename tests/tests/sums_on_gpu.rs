@@ -68,6 +68,16 @@ model! {
     }
 }
 
+model! {
+    /// Layers whose batches have a larger tile.
+    pub struct Wide { hidden: Linear(40, 96), output: Linear(96, 72) }
+
+    impl Wide {
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 40], y: f32[B, 72]) -> f32 { mse_loss(self.output(relu(self.hidden(x))), y) }
+    }
+}
+
 /// Whether numbers agree up to what two orders of additions of so many terms differ by; NaN and infinities are the same.
 fn agree(what: &str, on_cpu: &[f32], on_gpu: &[f32], scale: f32) {
     assert_eq!(on_cpu.len(), on_gpu.len());
@@ -256,5 +266,25 @@ fn steps_of_training_are_the_same() {
             let found = on_gpu.loss(&image, y).unwrap().value().unwrap();
             assert!((wanted - found).abs() < 1e-5 * wanted, "{batch}, step {step}: {wanted} and {found} on the GPU");
         }
+    }
+}
+
+#[test]
+fn gradients_are_all_that_is_before_the_update() {
+    let Some(gpu) = gpu() else { return };
+    for batch in [1, 70, 700] {
+        let mut host = Wide::init(4);
+        let mut net = host.on(&gpu).unwrap();
+        let (x, y) = (matrices::<1, 40>(batch, 31, 1.0), matrices::<1, 72>(batch, 32, 1.0));
+        let (x, y) = (x.as_flattened(), y.as_flattened());
+        let rate = Sgd { rate: 0.3, ..Sgd::default() };
+        let (mut on_cpu, mut on_gpu) = (host.trainer(rate.clone()), net.trainer(rate));
+        let flat = |all: Vec<(String, Vec<f32>)>| all.into_iter().flat_map(|(_, values)| values).collect::<Vec<f32>>();
+        let wanted = on_cpu.loss_gradients(x, y).unwrap();
+        let wanted = flat(wanted.iter().map(|(name, _, values)| (name.clone(), values.to_vec())).collect());
+        let found = on_gpu.loss_gradients(x, y).unwrap();
+        let found = flat(found.iter().map(|(name, _, values)| (name.clone(), values.to_vec())).collect());
+        assert!(wanted.iter().any(|gradient| gradient.abs() > 1e-4));
+        agree(&format!("gradients of {batch}"), &wanted, &found, 1.0);
     }
 }

@@ -56,8 +56,9 @@ pub(super) fn tables(
     let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
-    let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
-        let update = count_of(&plan.program.steps[..plan.update(&plans.kernels)]);
+    let gradients = model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (function, plan))| {
+        let before = &plan.program.steps[..plan.update(&plans.kernels)];
+        let update = tables.commands(before, function, plan).len();
         quote! {
             rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
         }
@@ -76,15 +77,6 @@ pub(super) fn tables(
         // The same without the update.
         pub(super) static GRADIENTS: [rt::gpu::Plan; #count] = [#(#gradients),*];
     }
-}
-
-/// How many commands steps are: what a CPU runs as one kernel is several.
-fn count_of(steps: &[Step<KernelId>]) -> usize {
-    let of = |step: &Step<KernelId>| match step {
-        Step::Fused { steps, .. } => count_of(steps),
-        Step::Launch { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => 1,
-    };
-    steps.iter().map(of).sum()
 }
 
 struct Tables<'a> {
