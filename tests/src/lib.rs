@@ -17,6 +17,13 @@ pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| number()).collect()
 }
 
+/// So many rows of such numbers.
+pub fn rows<const N: usize>(count: usize, seed: u32) -> Vec<[f32; N]> {
+    let mut all = vec![[0.0; N]; count];
+    all.as_flattened_mut().copy_from_slice(&numbers(count * N, seed));
+    all
+}
+
 /// Words that begin where an f64 may.
 #[derive(Debug)]
 pub struct Aligned {

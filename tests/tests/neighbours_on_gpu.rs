@@ -6,7 +6,7 @@
 use precast::__rt::half::bf16;
 use precast::View;
 use precast::prelude::*;
-use tests::{gpu, numbers};
+use tests::{gpu, numbers, rows};
 
 model! {
     /// Rows and maps.
@@ -57,13 +57,6 @@ fn agree(what: &str, on_cpu: &[f32], on_gpu: &[f32], scale: f32) {
     for (at, (a, b)) in on_cpu.iter().zip(on_gpu).enumerate() {
         assert!((a - b).abs() <= 4e-6 * scale, "{what}: element {at} is {a} on the CPU, {b} on the GPU");
     }
-}
-
-/// So many rows of noise.
-fn rows<const N: usize>(count: usize, seed: u32) -> Vec<[f32; N]> {
-    let mut all = vec![[0.0; N]; count];
-    all.as_flattened_mut().copy_from_slice(&numbers(count * N, seed));
-    all
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use precast::View;
 use precast::prelude::*;
-use tests::{gpu, numbers};
+use tests::{gpu, numbers, rows};
 
 model! {
     /// One function for each kind of sum.
@@ -149,17 +149,17 @@ fn large_products_are_the_same() {
     let host = Sums::init(3);
     let net = host.on(&gpu).unwrap();
     let y = matrices::<511, 21>(1, 15, 1.0);
-    for rows in [1, 8201] {
-        let x: Vec<[f32; 21]> = matrices::<1, 21>(rows, 16, 1.0).into_iter().map(|[row]| row).collect();
+    for count in [1, 8201] {
+        let x = rows::<21>(count, 16);
         let (on_cpu, on_gpu) = (host.larger(&x, &y[0]).unwrap(), net.larger(&x, &y[0]).unwrap());
-        agree(&format!("{rows} rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 21.0);
+        agree(&format!("{count} rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 21.0);
     }
-    let y: Vec<[f32; 4133]> = matrices::<1, 4133>(33, 17, 1.0).into_iter().map(|[row]| row).collect();
+    let y = rows::<4133>(33, 17);
     let y: &[[f32; 4133]; 33] = y.as_slice().try_into().unwrap();
-    for rows in [1, 67, 2100] {
-        let x: Vec<[f32; 4133]> = matrices::<1, 4133>(rows, 18, 1.0).into_iter().map(|[row]| row).collect();
+    for count in [1, 67, 2100] {
+        let x = rows::<4133>(count, 18);
         let (on_cpu, on_gpu) = (host.deepest(&x, y).unwrap(), net.deepest(&x, y).unwrap());
-        agree(&format!("{rows} deep rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 64.0);
+        agree(&format!("{count} deep rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 64.0);
     }
 }
 
@@ -170,8 +170,8 @@ fn images_are_read_through_their_windows() {
     let net = host.on(&gpu).unwrap();
     let (w, v) = (matrices::<72, 45>(1, 21, 1.0), matrices::<5, 648>(1, 22, 1.0));
     for batch in [1, 3, 48] {
-        let x: Vec<[f32; 3920]> = matrices::<1, 3920>(batch, 23, 1.0).into_iter().map(|[image]| image).collect();
-        let y: Vec<[f32; 315]> = matrices::<1, 315>(batch, 24, 1.0).into_iter().map(|[image]| image).collect();
+        let x = rows::<3920>(batch, 23);
+        let y = rows::<315>(batch, 24);
         let (on_cpu, on_gpu) = (host.images(&x, &y, &w[0], &v[0]).unwrap(), net.images(&x, &y, &w[0], &v[0]).unwrap());
         agree("padding", on_cpu.0.as_flattened(), on_gpu.0.as_flattened(), 45.0);
         agree("strides", on_cpu.1.as_flattened(), on_gpu.1.as_flattened(), 45.0);
@@ -275,14 +275,13 @@ fn gradients_are_all_that_is_before_the_update() {
     for batch in [1, 70, 700] {
         let mut host = Wide::init(4);
         let mut net = host.on(&gpu).unwrap();
-        let (x, y) = (matrices::<1, 40>(batch, 31, 1.0), matrices::<1, 72>(batch, 32, 1.0));
-        let (x, y) = (x.as_flattened(), y.as_flattened());
+        let (x, y) = (rows::<40>(batch, 31), rows::<72>(batch, 32));
         let rate = Sgd { rate: 0.3, ..Sgd::default() };
         let (mut on_cpu, mut on_gpu) = (host.trainer(rate.clone()), net.trainer(rate));
         let flat = |all: Vec<(String, Vec<f32>)>| all.into_iter().flat_map(|(_, values)| values).collect::<Vec<f32>>();
-        let wanted = on_cpu.loss_gradients(x, y).unwrap();
+        let wanted = on_cpu.loss_gradients(&x, &y).unwrap();
         let wanted = flat(wanted.iter().map(|(name, _, values)| (name.clone(), values.to_vec())).collect());
-        let found = on_gpu.loss_gradients(x, y).unwrap();
+        let found = on_gpu.loss_gradients(&x, &y).unwrap();
         let found = flat(found.iter().map(|(name, _, values)| (name.clone(), values.to_vec())).collect());
         assert!(wanted.iter().any(|gradient| gradient.abs() > 1e-4));
         agree(&format!("gradients of {batch}"), &wanted, &found, 1.0);

@@ -118,6 +118,11 @@ impl Dim {
         Some(Dim::from_map(map))
     }
 
+    /// Whether it is a multiple of a number, whatever its names are.
+    pub fn is_multiple_of(&self, of: u32) -> bool {
+        self.exact_div(&Dim::from(i64::from(of))).is_some()
+    }
+
     /// `⌊self / by⌋`; `by` must not be the constant zero.
     pub fn floor_div(&self, by: &Dim) -> Dim {
         if let Some(quotient) = self.exact_div(by) {

@@ -33,7 +33,7 @@ impl<'k> Fours<'k> {
             true => *reduced.last()?,
             false => *order(kernel.schedule.vector, parallel).last()?,
         };
-        let fits = is_multiple(&kernel.axes[axis], FOUR);
+        let fits = kernel.axes[axis].is_multiple_of(FOUR);
         fits.then(|| Fours { kernel, varying: Varying::of(kernel), dtypes: kernel.dtypes(), axis })
     }
 
@@ -88,10 +88,10 @@ impl<'k> Fours<'k> {
 
     /// Whether four neighbours are four words from a multiple of four on.
     fn is_one(&self, dtype: DType, index: &Index) -> bool {
-        let begins = |(atom, c): &(Atom, Dim)| *atom == Atom::Axis(self.axis) || is_multiple(c, FOUR);
+        let begins = |(atom, c): &(Atom, Dim)| *atom == Atom::Axis(self.axis) || c.is_multiple_of(FOUR);
         dtype.bits() == u32::BITS
             && self.varying.lane_stride(index, self.axis).is_some_and(|stride| stride.is(1))
-            && is_multiple(&index.base, FOUR)
+            && index.base.is_multiple_of(FOUR)
             && index.terms.iter().all(begins)
     }
 }
@@ -141,8 +141,8 @@ fn shared<'k>(kernel: &Kernel, stores: &'k [Store]) -> Vec<(&'k Store, u32)> {
 /// Whether so many positions, from the first on, are neighbours in memory and begin with a word, as those after them do.
 fn fills_words(kernel: &Kernel, store: &Store, order: &[usize], of_word: u32) -> bool {
     let index = &store.index;
-    let begins = |(atom, c): &(Atom, Dim)| matches!(atom, Atom::Axis(_)) || is_multiple(c, of_word);
-    if !(index.is_affine() && is_multiple(&index.base, of_word) && index.terms.iter().all(begins)) {
+    let begins = |(atom, c): &(Atom, Dim)| matches!(atom, Atom::Axis(_)) || c.is_multiple_of(of_word);
+    if !(index.is_affine() && index.base.is_multiple_of(of_word) && index.terms.iter().all(begins)) {
         return false;
     }
     // Positions lie one behind the other as far as these axes go, from the last one on.
@@ -150,15 +150,11 @@ fn fills_words(kernel: &Kernel, store: &Store, order: &[usize], of_word: u32) ->
     for &axis in order.iter().rev() {
         let extent = &kernel.axes[axis];
         let is_dense = index.stride(axis).is_some_and(|stride| stride == before);
-        let is_apart = is_multiple(&before, of_word) && index.stride(axis).is_some_and(|s| is_multiple(&s, of_word));
+        let is_apart = before.is_multiple_of(of_word) && index.stride(axis).is_some_and(|s| s.is_multiple_of(of_word));
         if !(is_dense || is_apart || extent.is(1)) {
             return false;
         }
         before = before * extent.clone();
     }
     true
-}
-
-fn is_multiple(dim: &Dim, of: u32) -> bool {
-    dim.is(0) || dim.exact_div(&Dim::from(i64::from(of))).is_some()
 }

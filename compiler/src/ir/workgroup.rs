@@ -70,9 +70,14 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// What a workgroup costs of one of them, or of the larger ones.
+    /// That of an entry point.
+    fn of_entry(self, is_larger: bool) -> Tile {
+        self.larger.filter(|_| is_larger).unwrap_or(self.own)
+    }
+
+    /// What a workgroup of an entry point costs.
     pub fn costs(self, is_larger: bool) -> u32 {
-        self.larger.filter(|_| is_larger).unwrap_or(self.own).cost()
+        self.of_entry(is_larger).cost()
     }
 
     /// All of them.
@@ -152,10 +157,7 @@ impl Workgroup {
     /// That of an entry point: one of larger tiles has no others.
     pub fn of_entry(self, is_larger: bool) -> Workgroup {
         match self {
-            Workgroup::Tiles(Tiles { own, larger }) => {
-                let own = larger.filter(|_| is_larger).unwrap_or(own);
-                Workgroup::Tiles(Tiles { own, larger: None })
-            }
+            Workgroup::Tiles(tiles) => Workgroup::Tiles(Tiles { own: tiles.of_entry(is_larger), larger: None }),
             Workgroup::Rows(_) | Workgroup::Attend(_) => self,
         }
     }

@@ -73,11 +73,8 @@ pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
 /// vary affinely with their own axes only.
 fn product(kernel: &Kernel) -> Result<(), String> {
     let Skeleton::Contract { m, n, k, lhs, rhs, stores, .. } = &kernel.skeleton else { return Ok(()) };
-    let of = |operand: &Operand, axis: usize| {
-        operand.index.mentions(axis) || operand.windows.iter().any(|w| w.index.mentions(axis))
-    };
     let affine = |o: &Operand| o.index.is_affine() && o.windows.iter().all(|w| w.index.is_affine() && w.divisor > 0);
-    let strays = n.iter().any(|&a| of(lhs, a)) || m.iter().any(|&a| of(rhs, a));
+    let strays = n.iter().any(|&a| lhs.mentions(a)) || m.iter().any(|&a| rhs.mentions(a));
     if strays || !affine(lhs) || !affine(rhs) {
         return Err("an operand varies with what it should not".into());
     }

@@ -27,7 +27,7 @@ use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::neighbours::{Fours, is_packed};
 use crate::ir::plan::{Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
-use crate::ir::workgroup::{Sides, Tile, Tiles, Workgroup};
+use crate::ir::workgroup::{Sides, Tiles, Workgroup};
 use crate::ir::{DType, Model};
 use contract::Contract;
 use elements::Memory;
@@ -75,7 +75,6 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.groups = printed.groups;
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
-        entry.cost = cost(&plans.kernels[entry.kernel], entry.is_larger);
     }
     entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
@@ -165,33 +164,25 @@ impl Entries {
             let variant = self.list.iter().filter(|entry| entry.kernel == number && !entry.is_larger).count();
             let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
             let title = titles::title(kernel);
+            let tiles = match kernel.schedule.workgroup {
+                Some(Workgroup::Tiles(tiles)) => Some(tiles),
+                Some(Workgroup::Rows(_) | Workgroup::Attend(_)) | None => None,
+            };
             let new = |is_larger: bool| EntryPoint {
                 name: format!("k{number}{variant}_{title}{}", if is_larger { "_larger" } else { "" }),
                 prefix: format!("k{number}{variant}{}", if is_larger { "l" } else { "" }),
                 kernel: number,
                 pools: pools.clone(),
                 is_larger,
-                cost: 0,
+                cost: tiles.map_or(0, |tiles| tiles.costs(is_larger)),
                 groups: Dim::from(0),
                 threads: 0,
                 bytes: 0,
             };
-            let larger = larger(kernel).map(|_| new(true));
+            let larger = tiles.and_then(|tiles| tiles.larger).map(|_| new(true));
             self.list.extend([new(false)].into_iter().chain(larger));
         }
     }
-}
-
-/// What a workgroup of tiles costs; nothing is compared with others.
-fn cost(kernel: &Kernel, is_larger: bool) -> u32 {
-    let Some(Workgroup::Tiles(tiles)) = kernel.schedule.workgroup else { return 0 };
-    tiles.costs(is_larger)
-}
-
-/// The larger tile of a kernel that has two.
-fn larger(kernel: &Kernel) -> Option<Tile> {
-    let Some(Workgroup::Tiles(tiles)) = kernel.schedule.workgroup else { return None };
-    tiles.larger
 }
 
 fn named_dims(model: &Model) -> Vec<String> {

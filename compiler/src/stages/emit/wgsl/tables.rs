@@ -147,16 +147,16 @@ impl Tables<'_> {
     fn dispatches(&self, entry: usize, buffers: &[BufferId], function: &Function, plan: &Plan) -> Vec<TokenStream> {
         let own = &self.entries.list[entry];
         let larger = self.entries.list.get(entry + 1).filter(|larger| larger.is_larger);
-        let slots: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
         let Some(larger) = larger else {
-            let (launch, entry) = (launch(&own.groups, slots, function), entry as u16);
+            let (launch, entry) = (self.launch(&own.groups, buffers, function, plan), entry as u16);
             return vec![quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })];
         };
         let ways = [own, larger].map(|way| {
             let (groups, cost) = (value(function, &way.groups), Literal::u64_unsuffixed(way.cost.into()));
             quote!((#groups, #cost))
         });
-        let slots: Vec<TokenStream> = slots.iter().map(|slot| value(function, slot)).collect();
+        let slot = |&buffer: &BufferId| value(function, &self.offset(buffer, function, plan));
+        let slots: Vec<TokenStream> = buffers.iter().map(slot).collect();
         let of_way = |way: usize| {
             let (number, way) = ((entry + way) as u16, Literal::usize_unsuffixed(way));
             let launch = quote!(|dims, launch| launch.set_way(#way, [#(#ways),*], &[#(#slots),*]));

@@ -190,7 +190,7 @@ impl Attend<'_> {
             AttendGroup::Single { .. } | AttendGroup::Rows { .. } => [4, 4],
             AttendGroup::Tiles(tile) => [tile.depth, 4 * tile.across()],
         };
-        steps.into_iter().all(|step| features.exact_div(&Dim::from(i64::from(step))).is_some())
+        steps.into_iter().all(|step| features.is_multiple_of(step))
     }
 
     /// What the kernel reads, but for numbers of a query.

@@ -9,7 +9,6 @@
 use super::lines::Lines;
 use super::{Attend, LOWEST, Read};
 use crate::ir::attend::Part;
-use crate::ir::dim::Dim;
 use crate::ir::workgroup::AttendTile;
 use std::fmt::Write;
 
@@ -81,7 +80,7 @@ impl Tiles<'_> {
         let columns = self.of.extent(self.of.axes_of()[1]);
         let mut w = Lines::default();
         w.open(format!("fn {name}_seen(head: i32, row: i32, column: i32, scores: vec4<f32>) -> vec4<f32>"));
-        if columns.exact_div(&Dim::from(i64::from(self.tile.columns))).is_none() {
+        if !columns.is_multiple_of(self.tile.columns) {
             let columns = self.of.names().dim(&columns);
             w.line(format!("if column >= {columns} {{ return vec4<f32>({LOWEST}); }}"));
         }

@@ -40,9 +40,7 @@ impl Contract<'_> {
 
     /// The rows and the columns.
     fn both_sides(&self) -> [Side<'_>; 2] {
-        let side = |operand, axes, length, letter| Side { contract: self, operand, axes, length, letter };
-        let rows = side(self.operands[0], &self.sides.rows, self.tile.rows, "a");
-        [rows, side(self.operands[1], &self.sides.columns, self.tile.columns, "b")]
+        [0, 1].map(|number| Side { contract: self, number })
     }
 
     fn each_side(&self, see: impl FnMut(&Side<'_>)) {
@@ -67,8 +65,7 @@ impl Contract<'_> {
     /// The condition that a position of the result is beyond the end, where tiles reach over it.
     fn beyond(&self, position: &str, axes: &[usize], of_tile: u32) -> Option<String> {
         let extent = self.extent(axes);
-        let exact = extent.exact_div(&Dim::from(i64::from(of_tile))).is_some();
-        (!exact).then(|| format!("{position} >= {}", self.names().dim(&extent)))
+        (!extent.is_multiple_of(of_tile)).then(|| format!("{position} >= {}", self.names().dim(&extent)))
     }
 
     /// A function that takes one finished sum and stores what the epilogue makes of it.

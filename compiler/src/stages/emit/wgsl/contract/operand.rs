@@ -27,13 +27,8 @@ enum Fours {
 /// One side of a contraction's result, and the operand that has it.
 pub(super) struct Side<'a> {
     pub(super) contract: &'a Contract<'a>,
-    pub(super) operand: &'a Operand,
-    /// The axes of the side.
-    pub(super) axes: &'a [usize],
-    /// Rows or columns of a tile.
-    pub(super) length: u32,
-    /// The letter in the names of what belongs to it: `a` for rows, `b` for columns.
-    pub(super) letter: &'static str,
+    /// 0 for the rows, 1 for the columns.
+    pub(super) number: usize,
 }
 
 impl Side<'_> {
@@ -42,9 +37,28 @@ impl Side<'_> {
         [self.place_type(), self.own(), self.term(), self.element(), self.word()].concat()
     }
 
+    fn operand(&self) -> &Operand {
+        self.contract.operands[self.number]
+    }
+
+    /// The axes of the side.
+    fn axes(&self) -> &[usize] {
+        [&self.contract.sides.rows, &self.contract.sides.columns][self.number]
+    }
+
+    /// Rows or columns of a tile.
+    fn length(&self) -> u32 {
+        [self.contract.tile.rows, self.contract.tile.columns][self.number]
+    }
+
+    /// The letter in the names of what belongs to it.
+    fn letter(&self) -> &'static str {
+        ["a", "b"][self.number]
+    }
+
     /// What the names of its functions begin with.
     fn prefix(&self) -> String {
-        format!("{}_{}", self.contract.prefix, self.letter)
+        format!("{}_{}", self.contract.prefix, self.letter())
     }
 
     /// The name of the type of places.
@@ -62,22 +76,22 @@ impl Side<'_> {
 
     /// The windows that are looked at for each element, with their numbers: not those that end the terms of a part.
     fn windows(&self) -> impl Iterator<Item = (usize, &Reach)> {
-        let windows = self.operand.windows.iter().enumerate();
+        let windows = self.operand().windows.iter().enumerate();
         windows.filter(|(_, window)| !self.contract.ends_terms(window))
     }
 
     /// The last axis that has more than one position.
     fn last(&self) -> Option<usize> {
         let extents = &self.contract.scalars.kernel.axes;
-        self.axes.iter().copied().rev().find(|&axis| !extents[axis].is(1))
+        self.axes().iter().copied().rev().find(|&axis| !extents[axis].is(1))
     }
 
     fn fours(&self) -> Fours {
         let Some(last) = self.last() else { return Fours::Apart };
         let extent = &self.contract.scalars.kernel.axes[last];
-        match self.is_whole(extent, 4) {
+        match extent.is_multiple_of(4) {
             true => Fours::Whole,
-            false if *extent == self.contract.extent(self.axes) => Fours::Guarded,
+            false if *extent == self.contract.extent(self.axes()) => Fours::Guarded,
             false => Fours::Apart,
         }
     }
@@ -91,8 +105,8 @@ impl Side<'_> {
 
     /// The address, as far as no division is in it: what is not divided moves it by as much as the coordinate.
     fn address(&self) -> Index {
-        let whole = self.operand.windows.iter().filter(|window| window.divisor == 1);
-        whole.fold(self.operand.index.clone(), |sum, window| sum.plus(&window.index.times(&window.stride)))
+        let whole = self.operand().windows.iter().filter(|window| window.divisor == 1);
+        whole.fold(self.operand().index.clone(), |sum, window| sum.plus(&window.index.times(&window.stride)))
     }
 
     /// A place, where the axes that it depends on are defined.
@@ -110,10 +124,10 @@ impl Side<'_> {
     fn own(&self) -> String {
         let mut body = Body::new(self.contract.scalars);
         body.split("batch", &self.contract.sides.batch);
-        let extent = self.contract.extent(self.axes);
+        let extent = self.contract.extent(self.axes());
         let count = self.contract.names().dim(&extent);
         let mut at = "at";
-        if !self.is_whole(&extent, self.length) {
+        if !extent.is_multiple_of(self.length()) {
             let last = if self.fours() == Fours::Whole { 4 } else { 1 };
             body.line(format!("let inside = min(at, {count} - {last});"));
             at = "inside";
@@ -121,7 +135,7 @@ impl Side<'_> {
         if self.fours() == Fours::Guarded {
             body.line(format!("let last = {count} - 1 - {at};"));
         }
-        body.split(at, self.axes);
+        body.split(at, self.axes());
         body.line(self.place(false));
         format!("fn {}_own(batch: i32, at: i32) -> {} {{\n{}}}\n\n", self.prefix(), self.place_name(), body.text)
     }
@@ -164,8 +178,8 @@ impl Side<'_> {
             body.line(format!("let at = select(0, {address}, inside);"));
             address = "at".to_owned();
         }
-        let dtype = self.contract.scalars.kernel.slots[self.operand.slot].dtype;
-        let value = convert(dtype, DType::F32, &self.contract.scalars.load(self.operand.slot, &address));
+        let dtype = self.contract.scalars.kernel.slots[self.operand().slot].dtype;
+        let value = convert(dtype, DType::F32, &self.contract.scalars.load(self.operand().slot, &address));
         match is_always_inside {
             true => body.line(format!("return {value};")),
             false => body.line(format!("return select(0.0f, {value}, inside);")),
@@ -216,19 +230,9 @@ impl Side<'_> {
         w
     }
 
-    /// The number of the side.
-    fn side(&self) -> usize {
-        usize::from(self.letter == "b")
-    }
-
     /// How many places a word has.
     fn places_of_four(&self) -> usize {
         if self.fours() == Fours::Apart { 4 } else { 1 }
-    }
-
-    /// Whether an extent consists of whole parts of so many.
-    fn is_whole(&self, extent: &Dim, part: u32) -> bool {
-        extent.exact_div(&Dim::from(i64::from(part))).is_some()
     }
 
     /// Defines the places along the side of all that this invocation brings, where a tile begins at `first`.
@@ -243,7 +247,7 @@ impl Side<'_> {
     }
 
     fn place_of(&self, set: u32, r: usize) -> String {
-        format!("{}{set}_{r}", self.letter)
+        format!("{}{set}_{r}", self.letter())
     }
 
     /// How many fours of places along the side an invocation has: one where all of its words are of the same.
@@ -259,7 +263,7 @@ impl Side<'_> {
 
     /// Fours along the side of a tile.
     fn groups(&self) -> u32 {
-        self.length / 4
+        self.length() / 4
     }
 
     /// The words that each invocation brings, or tries to.
@@ -286,7 +290,7 @@ impl Side<'_> {
     }
 
     fn register(&self, j: u32) -> String {
-        format!("{}w{j}", self.letter)
+        format!("{}w{j}", self.letter())
     }
 
     /// Declares the registers in which words are on their way.
@@ -342,7 +346,7 @@ impl Side<'_> {
         match self.is_along_terms() {
             true => format!(
                 "({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))",
-                self.contract.tile.spread(self.side())
+                self.contract.tile.spread(self.number)
             ),
             false => format!("({depth}) * {groups}u + {group}"),
         }
@@ -351,6 +355,6 @@ impl Side<'_> {
     /// Whether the operand is contiguous along the summed axes and not along its own, or not as far.
     fn is_along_terms(&self) -> bool {
         let extents = &self.contract.scalars.kernel.axes;
-        self.operand.run(extents, self.contract.terms) > self.operand.run(extents, self.axes)
+        self.operand().run(extents, self.contract.terms) > self.operand().run(extents, self.axes())
     }
 }

@@ -85,9 +85,8 @@ impl Contract<'_> {
 
     /// Whether the last slab may have fewer terms than others.
     pub(super) fn has_rest(&self) -> bool {
-        let depth = Dim::from(i64::from(self.tile.depth));
         let windows = &self.operands[0].windows;
-        self.extent(self.terms).exact_div(&depth).is_none() || windows.iter().any(|window| self.ends_terms(window))
+        !self.extent(self.terms).is_multiple_of(self.tile.depth) || windows.iter().any(|window| self.ends_terms(window))
     }
 
     /// Brings the slab that begins at `k` to registers.
