@@ -110,9 +110,9 @@ const PLANS: &str = r#"kernel k0 row {
   schedule vector=i0
   workgroup of=rows invocations=64 cooperative=true block=16
 }
-plan run scratch=64*B {
+plan run scratch=64*B banks=[64*B, 0, 0, B] {
   b0: f32[B*T] argument index=1 in argument index=1 offset=0
-  b1: f32[T + 1] source of=state index=2 in scratch offset=64*B - 64 len=0
+  b1: f32[T + 1] source of=state index=2 in scratch offset=64*B - 64 len=0 in bank index=3 offset=0
   loop count=3 reverse=true {
     launch k0(b0, b1)
   }
@@ -127,6 +127,7 @@ fn plans_print_and_parse_back() {
     assert_eq!(refused("argmin v0", "argmin s0"), "line 12: `s0` where `v` and a number are wanted");
     assert_eq!(refused("multiple", "odd"), "line 6: no condition `odd`");
     assert_eq!(refused("i0 - i1", "i0 * i1"), "line 6: a product of two indices");
+    assert_eq!(refused("[64*B, 0, 0, B]", "[64*B]"), "line 20: 1 banks instead of 4");
     assert_eq!(refused("vector=i0", "vectors=i0"), "no field is called `vectors` here");
     assert_eq!(refused("of=rows", "of=attend"), "no field is called `cooperative` here");
     assert_eq!(refused("invocations=64", "invocations=4294967360"), "a workgroup of 4294967360");

@@ -50,6 +50,23 @@ pub fn words_of(dtype: DType) -> usize {
     dtype.bits() as usize / 32
 }
 
+/// A device of the best adapter whose limits are changed.
+///
+/// # Panics
+/// As [`gpu`], and where the adapter has less.
+#[cfg(feature = "gpu")]
+#[expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+pub fn limited(change: impl FnOnce(&mut wgpu::Limits)) -> Option<precast::Gpu> {
+    gpu()?;
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+    let mut required_limits = adapter.limits();
+    change(&mut required_limits);
+    let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    Some(precast::Gpu::from_device(device, queue))
+}
+
 /// An adapter; without one the test fails, unless the environment says that there is none.
 ///
 /// # Panics

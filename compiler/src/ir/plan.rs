@@ -4,7 +4,7 @@ use super::dim::Dim;
 use super::graph::Source;
 use super::kernel::Kernel;
 use super::model::Effect;
-use super::program::{KernelId, Program, Role, Step};
+use super::program::{BufferId, KernelId, Program, Role, Step};
 
 /// Buffers begin on multiples of this many words: one cache line, and the alignment that GPUs ask for.
 pub const ALIGN: i64 = 64;
@@ -27,11 +27,15 @@ pub enum Pool {
     Numbers,
     /// The parameter group of each chunk.
     Groups,
-    /// Everything that dies with the call or is read from it: scratch, results, the updated flag.
+    /// Everything that dies with the call or is read from it (CPU): scratch, results, the updated flag.
     Scratch,
-    /// What steps hand on to each other of which a CPU runs one kernel, such as partial sums (GPU).
-    Partial,
+    /// The same on a GPU, where it is spread over several buffers.
+    Bank(usize),
 }
+
+/// How many buffers the scratch memory of a GPU is spread over. Each is as large as a device allows, and dispatches that share
+/// none in which one of them writes may run beside each other.
+pub const BANKS: usize = 4;
 
 impl Role {
     /// The pool in which a buffer of that role lies.
@@ -70,15 +74,24 @@ pub struct Place {
 pub struct Plan {
     /// The program.
     pub program: Program<KernelId>,
-    /// One place for each buffer of the program.
+    /// One place for each buffer of the program, on a CPU. What only steps use of which a CPU runs one kernel, such as partial
+    /// sums, has no words there.
     pub places: Vec<Place>,
     /// Words of the scratch pool.
     pub scratch: Dim,
-    /// Words of the pool of partial results, which a CPU does not have.
-    pub partial: Dim,
+    /// The places on a GPU, which differ in scratch memory alone.
+    pub banked: Vec<Place>,
+    /// Words of each bank.
+    pub banks: [Dim; BANKS],
 }
 
 impl Plan {
+    /// Where a buffer lies on a machine that runs all kernels: on a CPU, or, if it has none, on a GPU.
+    pub fn place(&self, buffer: BufferId) -> &Place {
+        let (own, banked) = (&self.places[buffer.0], &self.banked[buffer.0]);
+        if own.len.is(0) { banked } else { own }
+    }
+
     /// The number of the first step that writes parameters or optimiser states: the steps before it are the gradient
     /// alone. All steps where none does.
     pub fn update(&self, kernels: &[Kernel]) -> usize {

@@ -26,6 +26,40 @@ pub fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
     (own, starts)
 }
 
+/// For each slot of any kernel where the slice of a turn starts, if all that a turn touches is in a slice: nowhere but at the
+/// start otherwise.
+pub fn starts(kernel: &Kernel) -> Vec<Index> {
+    let mut starts: Vec<Option<Index>> = vec![None; kernel.slots.len()];
+    let mut see = |slot: usize, index: &Index, is_still: bool| {
+        let is_turn = |atom: &Atom| matches!(atom, Atom::Loop(_));
+        let rest = Index {
+            base: index.base.clone(),
+            terms: index.terms.iter().filter(|(a, _)| !is_turn(a)).cloned().collect(),
+        };
+        let part = part_of_turn(index).filter(|_| is_still && rest.is_unsigned()).unwrap_or_default();
+        let start = starts[slot].get_or_insert(part.clone());
+        if *start != part {
+            *start = Index::default();
+        }
+    };
+    kernel.scalars.iter().filter_map(Expr::load).for_each(|load| see(load.slot, load.index, true));
+    match &kernel.skeleton {
+        Skeleton::Row { passes, stores, .. } => {
+            passes.iter().flat_map(|p| &p.stores).chain(stores).for_each(|s| see(s.slot, &s.index, true));
+        }
+        Skeleton::Contract { lhs, rhs, stores, .. } => {
+            for operand in [lhs, rhs] {
+                see(operand.slot, &operand.index, operand.windows.iter().all(|w| w.index.is_still()));
+            }
+            stores.iter().for_each(|s| see(s.slot, &s.index, true));
+        }
+        Skeleton::Scatter { store, .. } => see(store.slot, &store.index, true),
+        Skeleton::Attend(attention) => attention.stores.iter().for_each(|s| see(s.slot, &s.index, true)),
+        Skeleton::Recur(_) => return vec![Index::default(); kernel.slots.len()],
+    }
+    starts.into_iter().map(Option::unwrap_or_default).collect()
+}
+
 /// Calls `see` with the slot and the index of every load and store of a row kernel.
 fn for_each(kernel: &mut Kernel, see: &mut dyn FnMut(usize, &mut Index)) {
     let Skeleton::Row { passes, stores, .. } = &mut kernel.skeleton else { return };

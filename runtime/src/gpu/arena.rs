@@ -3,15 +3,16 @@
 //! Comes in: a plan and values of the named dimensions. Goes out: dispatches in a compute pass. Always holds: a buffer
 //! only grows, bind groups are made again only after a buffer grew, and recording creates nothing.
 
+use super::bindings::{Bindings, Group, Room};
 use super::device::{Gpu, Kind};
 use super::mapping::Request;
-use super::pipelines::{Layout, Pipelines};
+use super::pipelines::Pipelines;
 use super::program::{Launch, Plan, Pool, Program};
 use super::table::{CallTable, Dispatch, Foreign};
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
-/// Buffers by pool, the uniform of loop indices and dimensions, and a bind group per layout.
+/// Buffers by pool, the uniform of loop indices and dimensions, and the bind groups.
 #[derive(Debug)]
 pub(super) struct Arena {
     gpu: Gpu,
@@ -19,7 +20,7 @@ pub(super) struct Arena {
     pipelines: Arc<Pipelines>,
     pools: [Option<wgpu::Buffer>; Pool::COUNT],
     call: Option<wgpu::Buffer>,
-    groups: Vec<Option<wgpu::BindGroup>>,
+    bindings: Bindings,
     /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
     bound: Option<&'static Plan>,
     dims: Vec<usize>,
@@ -38,14 +39,13 @@ impl Arena {
     /// An arena for plans of one program.
     pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
         let pipelines = gpu.pipelines(program)?;
-        let groups = vec![None; pipelines.layouts.len()];
         Ok(Self {
             gpu: gpu.clone(),
             program,
             pipelines,
             pools: [const { None }; Pool::COUNT],
             call: None,
-            groups,
+            bindings: Bindings::default(),
             bound: None,
             dims: Vec::new(),
             words: Vec::new(),
@@ -74,11 +74,12 @@ impl Arena {
             self.dims.clear();
             self.dims.extend_from_slice(dims);
         }
-        if self.lacks_group() {
-            let gpu = self.gpu.clone();
-            gpu.scoped(|| self.create_groups())?;
+        let is_made = |dispatch: &Dispatch| self.bindings.group(dispatch.bound).made.is_some();
+        if self.dispatches.iter().all(is_made) {
+            return Ok(());
         }
-        Ok(())
+        let gpu = self.gpu.clone();
+        gpu.scoped(|| self.create_groups())
     }
 
     /// Uses a buffer that somebody else owns.
@@ -98,13 +99,21 @@ impl Arena {
         Ok(())
     }
 
+    /// Gives all banks of scratch memory the room that a plan needs.
+    pub(super) fn reserve_banks(&mut self, plan: &Plan, dims: &[usize], function: &'static str) -> Result<()> {
+        for (bank, words) in plan.banks.iter().enumerate() {
+            let words = words(dims).ok_or(Error::Overflow { function })?;
+            self.reserve(Pool::Bank(bank), words)?;
+        }
+        Ok(())
+    }
+
     fn replace(&mut self, pool: Pool, buffer: wgpu::Buffer) {
-        self.pools[pool.index()] = Some(buffer);
-        let layouts = &self.pipelines.layouts;
-        for (group, layout) in self.groups.iter_mut().zip(layouts) {
-            if layout.bindings.iter().any(|&(_, bound)| bound == pool) {
-                *group = None;
-            }
+        let before = self.pools[pool.index()].replace(buffer);
+        self.bindings.forget(Some(pool));
+        if before.map(|before| before.size()) != self.pools[pool.index()].as_ref().map(wgpu::Buffer::size) {
+            // What dispatches see depends on how large pools are.
+            self.bound = None;
         }
     }
 
@@ -137,11 +146,11 @@ impl Arena {
 
     /// Records dispatches of the prepared plan from a number on, up to another one.
     pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>, first: usize, end: Option<usize>) {
-        let stride = self.stride();
+        let stride = stride(&self.gpu, self.program);
         let mut set = None;
         let chosen = self.pools[Pool::Dispatch.index()].as_ref();
         let listed = self.dispatches.iter().enumerate().take(end.unwrap_or(usize::MAX)).skip(first);
-        for (slot, &Dispatch { entry, groups, record }) in listed {
+        for (slot, &Dispatch { entry, bound, groups, record }) in listed {
             let Some(pipeline) = self.pipelines.pipeline(entry) else {
                 unreachable!("a prepared plan has its pipelines")
             };
@@ -149,8 +158,7 @@ impl Arena {
                 pass.set_pipeline(pipeline);
                 set = Some(entry);
             }
-            let group = &self.groups[self.pipelines.layout(entry)];
-            pass.set_bind_group(0, group.as_ref(), &[slot as u32 * stride]);
+            pass.set_bind_group(0, self.bindings.group(bound).made.as_ref(), &[slot as u32 * stride]);
             match record.zip(chosen) {
                 Some((record, chosen)) => pass.dispatch_workgroups_indirect(chosen, 4 * u64::from(record)),
                 None => pass.dispatch_workgroups(groups[0], groups[1], 1),
@@ -164,14 +172,8 @@ impl Arena {
         self.dispatches.iter().map(|dispatch| self.program.entries[usize::from(dispatch.entry)].name)
     }
 
-    /// Bytes from one dispatch to the next in the `call` uniform.
-    fn stride(&self) -> u32 {
-        let alignment = self.gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);
-        (4 * self.program.call as u32).next_multiple_of(alignment)
-    }
-
     fn bind(&mut self, plan: &Plan, dims: &[usize]) -> Result<()> {
-        let stride = self.stride() as usize / 4;
+        let (stride, room) = (stride(&self.gpu, self.program) as usize / 4, self.room());
         self.words.clear();
         self.dispatches.clear();
         self.records.clear();
@@ -179,7 +181,11 @@ impl Arena {
         let (words, dispatches, records) = (&mut self.words, &mut self.dispatches, &mut self.records);
         let (launch, foreign, turns) = (&mut self.launch, &mut self.foreign, Vec::new());
         let (loops, all) = (self.program.loops, self.program.dims);
-        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, loops, all, turns }.list();
+        self.bindings.begin();
+        let layout: &dyn Fn(u16) -> usize = &|entry| self.pipelines.layout(entry);
+        let of_device = (&mut self.bindings, &room, layout);
+        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, loops, all, turns, of_device }
+            .list()?;
         if self.dispatches.iter().any(|dispatch| u64::from(dispatch.groups[1]) > Launch::SIDE) {
             let reason = format!("the model needs more workgroups than the {0} × {0} of a dispatch", Launch::SIDE);
             return Err(Error::Device { reason });
@@ -188,7 +194,7 @@ impl Arena {
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
-            self.groups.fill(None);
+            self.bindings.forget(None);
         }
         self.bind_records()?;
         let Some(call) = &self.call else { return Ok(()) };
@@ -212,31 +218,41 @@ impl Arena {
         self.gpu.scoped(|| self.gpu.queue().write_buffer(buffer, 0, bytemuck::cast_slice(&self.records)))
     }
 
-    fn lacks_group(&self) -> bool {
-        self.dispatches.iter().any(|dispatch| self.groups[self.pipelines.layout(dispatch.entry)].is_none())
+    /// How large pools are, and what the device binds of them.
+    fn room(&self) -> Room {
+        let limits = self.gpu.device().limits();
+        let bytes = |buffer: &Option<wgpu::Buffer>| buffer.as_ref().map_or(0, wgpu::Buffer::size);
+        Room {
+            pools: core::array::from_fn(|pool| bytes(&self.pools[pool])),
+            binding: limits.max_storage_buffer_binding_size,
+            alignment: limits.min_storage_buffer_offset_alignment.max(16).into(),
+        }
     }
 
     fn create_groups(&mut self) {
-        for at in 0..self.dispatches.len() {
-            let layout = self.pipelines.layout(self.dispatches[at].entry);
-            if self.groups[layout].is_none() {
-                self.groups[layout] = self.create_group(&self.pipelines.layouts[layout]);
+        let Self { gpu, pipelines, pools, call, bindings, dispatches, .. } = self;
+        let size = core::num::NonZeroU64::new(u64::from(stride(gpu, self.program)));
+        bindings.make(dispatches.iter().map(|dispatch| dispatch.bound), |Group { layout, parts, .. }| {
+            let call = wgpu::BufferBinding { buffer: call.as_ref()?, offset: 0, size };
+            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(call) }];
+            for (view, part) in parts.iter().enumerate() {
+                let buffer = pools[part.pool.index()].as_ref()?;
+                let bytes = part.bytes.clone().unwrap_or(0..buffer.size());
+                let size = core::num::NonZeroU64::new(bytes.end - bytes.start);
+                let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: bytes.start, size });
+                entries.push(wgpu::BindGroupEntry { binding: 1 + view as u32, resource });
             }
-        }
+            gpu.count(Kind::BindGroup);
+            let layout = &pipelines.layouts[*layout].group;
+            Some(gpu.device().create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries }))
+        });
     }
+}
 
-    fn create_group(&self, layout: &Layout) -> Option<wgpu::BindGroup> {
-        let size = core::num::NonZeroU64::new(u64::from(self.stride()));
-        let call = wgpu::BufferBinding { buffer: self.call.as_ref()?, offset: 0, size };
-        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(call) }];
-        for &(binding, pool) in &layout.bindings {
-            let buffer = self.pools[pool.index()].as_ref()?;
-            entries.push(wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
-        }
-        self.gpu.count(Kind::BindGroup);
-        let group = wgpu::BindGroupDescriptor { label: None, layout: &layout.group, entries: &entries };
-        Some(self.gpu.device().create_bind_group(&group))
-    }
+/// Bytes from one dispatch to the next in the `call` uniform.
+fn stride(gpu: &Gpu, program: &Program) -> u32 {
+    let alignment = gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);
+    (4 * program.call as u32).next_multiple_of(alignment)
 }
 
 /// Creates a buffer that kernels and copies may use.
@@ -244,13 +260,18 @@ pub(super) fn create_storage(gpu: &Gpu, label: &'static str, words: usize) -> Re
     // An empty binding is not allowed, and kernels see buffers as vectors of four words.
     let bytes = (4 * words as u64).next_multiple_of(16).max(16);
     let limits = gpu.device().limits();
-    let available = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-    if bytes > available {
-        let reason = format!("the model needs {bytes} bytes of {label} in one buffer, this one offers {available}");
-        return Err(Error::Device { reason });
+    if bytes > limits.max_buffer_size {
+        return Err(pool_error(label, bytes, "buffer", limits.max_buffer_size));
     }
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     create_buffer(gpu, label, bytes, usage)
+}
+
+/// A model needs more bytes of a pool than a device has in one buffer or binding.
+pub(super) fn pool_error(pool: &str, bytes: u64, of: &str, available: u64) -> Error {
+    Error::Device {
+        reason: format!("the model needs {bytes} bytes of {pool} in one {of}, this one offers {available}"),
+    }
 }
 
 /// Creates a buffer that the host can read.

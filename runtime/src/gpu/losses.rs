@@ -68,18 +68,15 @@ impl Ring {
         cells[slot].upgrade().is_some_and(|cell| cell.record.get().is_none())
     }
 
-    /// Records the copy of a step's words, by their places in scratch memory, into its slot.
+    /// Records the copy of a word of a buffer into a record: into that of a slot, at a position.
     pub(super) fn copy(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        scratch: &wgpu::Buffer,
-        record: [usize; RECORD],
-        slot: usize,
+        buffer: &wgpu::Buffer,
+        word: u64,
+        (slot, at): (usize, usize),
     ) {
-        for (at, word) in record.into_iter().enumerate() {
-            let to = (RECORD * slot + at) as u64;
-            encoder.copy_buffer_to_buffer(scratch, 4 * word as u64, &self.slots, 4 * to, 4);
-        }
+        encoder.copy_buffer_to_buffer(buffer, 4 * word, &self.slots, 4 * (RECORD * slot + at) as u64, 4);
     }
 
     /// The handle of a step that was submitted.

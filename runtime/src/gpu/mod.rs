@@ -6,6 +6,7 @@
 
 mod arena;
 mod backend;
+mod bindings;
 mod calls;
 mod device;
 mod losses;
@@ -28,4 +29,4 @@ pub use device::{Adapter, Created, Gpu};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]
-pub use program::{Command, Entry, Foreign, ForeignCall, Launch, Needs, Plan, Pool, Program};
+pub use program::{Command, Entry, Foreign, ForeignCall, Found, Launch, Needs, Plan, Pool, Program};

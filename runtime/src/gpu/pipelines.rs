@@ -1,10 +1,10 @@
 //! A program on one device: its module, bind group layouts and pipelines, each made once.
 //!
 //! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point that a plan needs. Always holds: entry
-//! points that touch the same pools in the same way share one layout, so that they can share one bind group.
+//! points that have as many views and write through the same share one layout, so that they can share one bind group.
 
 use super::device::{Gpu, Kind};
-use super::program::{Entry, Pool, Program};
+use super::program::Program;
 use crate::error::{Error, Result};
 use std::sync::OnceLock;
 
@@ -20,10 +20,11 @@ pub(super) struct Pipelines {
     entries: Vec<(usize, OnceLock<wgpu::ComputePipeline>)>,
 }
 
-/// One way of binding pools.
+/// One way of binding memory.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) bindings: Vec<(u32, Pool)>,
+    /// Whether each view is written through.
+    writes: &'static [bool],
     pub(super) group: wgpu::BindGroupLayout,
     pipeline: wgpu::PipelineLayout,
 }
@@ -106,7 +107,9 @@ impl Pipelines {
 fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     let limits = gpu.device().limits();
     let needs = &program.needs;
+    let views = program.entries.iter().map(|entry| entry.writes.len()).max().unwrap_or(0) as u32;
     let checks = [
+        ("buffers in one dispatch", views, limits.max_storage_buffers_per_shader_stage),
         ("bytes of workgroup memory", needs.workgroup_bytes, limits.max_compute_workgroup_storage_size),
         ("threads in one workgroup", needs.workgroup_threads, limits.max_compute_invocations_per_workgroup),
     ];
@@ -141,25 +144,16 @@ fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {
     let mut layouts: Vec<Layout> = Vec::new();
     let mut of_entry = Vec::with_capacity(program.entries.len());
     for entry in program.entries {
-        let bindings = bindings(entry);
-        let known = layouts.iter().position(|layout| layout.bindings == bindings);
+        let known = layouts.iter().position(|layout| layout.writes == entry.writes);
         of_entry.push(known.unwrap_or_else(|| {
-            layouts.push(create_layout(gpu, bindings));
+            layouts.push(create_layout(gpu, entry.writes));
             layouts.len() - 1
         }));
     }
     (layouts, of_entry)
 }
 
-fn bindings(entry: &Entry) -> Vec<(u32, Pool)> {
-    let reads = entry.reads.iter().map(|&pool| (1 + 2 * pool.index() as u32, pool));
-    let writes = entry.writes.iter().map(|&pool| (2 + 2 * pool.index() as u32, pool));
-    let mut all: Vec<_> = reads.chain(writes).collect();
-    all.sort_unstable();
-    all
-}
-
-fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
+fn create_layout(gpu: &Gpu, writes: &'static [bool]) -> Layout {
     let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -167,10 +161,11 @@ fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
         count: None,
     };
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
-    entries.extend(bindings.iter().map(|&(binding, _)| {
-        let read_only = binding % 2 == 1;
-        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false)
-    }));
+    entries.extend(
+        (1..)
+            .zip(writes)
+            .map(|(binding, writes)| entry(binding, wgpu::BufferBindingType::Storage { read_only: !writes }, false)),
+    );
     let group =
         gpu.device().create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
     let pipeline = gpu.device().create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -178,5 +173,5 @@ fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
         bind_group_layouts: &[Some(&group)],
         immediate_size: 0,
     });
-    Layout { bindings, group, pipeline }
+    Layout { writes, group, pipeline }
 }

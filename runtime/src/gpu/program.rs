@@ -2,15 +2,14 @@
 //!
 //! Comes in: constants in generated code. Always holds: the numbers below are the contract between this file and the
 //! compiler's WGSL printer. Binding 0 is the uniform `call`, one per dispatch: the indices of the surrounding repeats
-//! (innermost first), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
-//! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
-//! both.
+//! (innermost first), the model's named dimensions, the first words of the kernel's slots. Binding `1 + v` is view `v`: a part of
+//! a pool that holds all slots which the entry point sees through that variable. Slots count words from where it begins.
 //!
 //! A dispatch inside of a branch takes its workgroups from a record of six words in the pool of dispatches: the three
 //! that the device reads, then the two that it has where its case runs, then the case. A branch has a record of its own
 //! before those of its cases, whose first word becomes the number of the case that runs. Its choice gets these slots:
-//! the selector, the number of the last case, the first word of the record of the branch around it (or 2³² − 1) and the
-//! case in that, the first words of its own record and of the next one, and how many follow.
+//! the selector (view 0), the number of the last case, the first word of the record of the branch around it (or 2³² − 1) and the
+//! case in that, the first words of its own record and of the next one, how many follow, and the pool of dispatches (view 1).
 
 /// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,19 +27,30 @@ pub enum Pool {
     Numbers,
     /// The parameter group of each chunk of parameters.
     Groups,
-    /// Everything that dies with the call or is read from it.
-    Scratch,
     /// The workgroups of the dispatches in branches.
     Dispatch,
+    /// A part of what dies with the call or is read from it.
+    Bank(usize),
 }
 
 impl Pool {
-    /// Number of pools; with one buffer each they fit WebGPU's smallest limit of 8 storage buffers.
-    pub const COUNT: usize = 8;
+    /// How many buffers scratch memory is spread over.
+    pub const BANKS: usize = 4;
+    /// Number of pools.
+    pub(super) const COUNT: usize = 7 + Self::BANKS;
 
     /// Position in a table of all pools.
-    pub const fn index(self) -> usize {
-        self as usize
+    pub(super) const fn index(self) -> usize {
+        match self {
+            Self::Weights => 0,
+            Self::Gradients => 1,
+            Self::State => 2,
+            Self::Inputs => 3,
+            Self::Numbers => 4,
+            Self::Groups => 5,
+            Self::Dispatch => 6,
+            Self::Bank(bank) => 7 + bank,
+        }
     }
 
     /// The name in labels and messages.
@@ -52,47 +62,84 @@ impl Pool {
             Self::Inputs => "arguments",
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",
-            Self::Scratch => "scratch memory",
             Self::Dispatch => "dispatches",
+            Self::Bank(_) => "scratch memory",
         }
     }
 }
 
-/// One WGSL entry point and the pools it touches. A pool that it both reads and writes is in `writes` only.
+/// One WGSL entry point and the views it has.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Name in the module.
     pub name: &'static str,
-    /// Pools bound read-only.
-    pub reads: &'static [Pool],
-    /// Pools bound read-write.
-    pub writes: &'static [Pool],
+    /// Whether it writes through each view.
+    pub writes: &'static [bool],
 }
 
 /// How often an entry point runs and where its slots lie, under given values of the named dimensions.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     pub(super) groups: u64,
-    pub(super) offsets: Vec<u32>,
+    /// What the entry point is told behind the named dimensions: the first words of slots in their pools, and other numbers.
+    pub(super) words: Vec<u64>,
+    pub(super) slots: Vec<Slot>,
+    /// How many words the turns of repeats go on, for all slots together.
+    pub(super) strides: Vec<u64>,
+}
+
+/// A range of words that an entry point touches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) view: usize,
+    pub(super) pool: Pool,
+    /// Which of the launch's words is its first word.
+    pub(super) word: usize,
+    /// How many words one turn of the repeats around touches.
+    pub(super) len: u64,
+    /// Those of the launch's strides that are its own, innermost first.
+    pub(super) strides: (usize, usize),
 }
 
 impl Launch {
     /// Workgroups on a side of the grid; WGSL counts them as `x + 65535 y`.
     pub(super) const SIDE: u64 = 65_535;
 
-    /// The number of workgroups and the first word of every slot.
-    pub fn set(&mut self, groups: u64, offsets: &[u64]) {
+    /// The number of workgroups, and no slots yet.
+    pub fn set(&mut self, groups: u64) -> &mut Self {
         self.groups = groups;
-        self.offsets.clear();
-        // An offset beyond 32 bits belongs to a buffer that no device binds; its creation reports that.
-        self.offsets.extend(offsets.iter().map(|&offset| offset as u32));
+        self.words.clear();
+        self.slots.clear();
+        self.strides.clear();
+        self
     }
 
     /// The same for one of two ways to do the same, of which each has its number of workgroups and what one costs: no workgroups if
     /// the other way costs less.
-    pub fn set_way(&mut self, way: usize, ways: [(u64, u64); 2], offsets: &[u64]) {
+    pub fn set_way(&mut self, way: usize, ways: [(u64, u64); 2]) -> &mut Self {
         let is_chosen = way == usize::from(cost(ways[1]) < cost(ways[0]));
-        self.set(if is_chosen { ways[way].0 } else { 0 }, offsets);
+        self.set(if is_chosen { ways[way].0 } else { 0 })
+    }
+
+    /// One more slot: which view and pool it is seen through, its first word there and how many it has.
+    pub fn slot(&mut self, view: usize, pool: Pool, first: u64, len: u64) -> &mut Self {
+        self.slice(view, pool, first, len, &[])
+    }
+
+    /// The same where each turn of the repeats around touches `len` words from where its number, times the stride of the repeat,
+    /// goes on. Strides are those of the innermost repeat first.
+    pub fn slice(&mut self, view: usize, pool: Pool, first: u64, len: u64, strides: &[u64]) -> &mut Self {
+        let before = self.strides.len();
+        self.strides.extend_from_slice(strides);
+        let strides = (before, self.strides.len());
+        self.slots.push(Slot { view, pool, word: self.words.len(), len, strides });
+        self.number(first)
+    }
+
+    /// One more number that is no slot.
+    pub fn number(&mut self, number: u64) -> &mut Self {
+        self.words.push(number);
+        self
     }
 }
 
@@ -188,19 +235,23 @@ pub enum Command {
 pub struct Plan {
     /// For each named dimension of the function its position among those of the model.
     pub dims: &'static [usize],
-    /// The number of results.
-    pub results: usize,
-    /// Words of partial results, which lie behind the scratch memory that a CPU has as well; `None` if the number overflows.
-    pub partial: fn(&[usize]) -> Option<usize>,
+    /// Where the results are afterwards; of a step the loss is the first.
+    pub results: &'static [Found],
+    /// Where a step says whether it made its update.
+    pub updated: Option<Found>,
+    /// Words of each bank of scratch memory; `None` if the number overflows.
+    pub banks: [fn(&[usize]) -> Option<usize>; Pool::BANKS],
     /// The dispatches.
     pub commands: &'static [Command],
 }
 
-impl Plan {
-    /// Words of scratch memory on a GPU, where a CPU needs `own`.
-    pub(super) fn scratch(&self, own: Option<usize>, dims: &[usize]) -> Option<usize> {
-        own?.checked_add((self.partial)(dims)?)
-    }
+/// Where something lies, under given values of the named dimensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// In which pool.
+    pub pool: Pool,
+    /// The first word.
+    pub offset: fn(&[usize]) -> u64,
 }
 
 /// The entry points that run WGSL of the user.

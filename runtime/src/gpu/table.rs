@@ -1,10 +1,12 @@
 //! The dispatches of a plan in order.
 //!
-//! Comes in: a plan and values of the named dimensions. Goes out: the dispatches, repeats written out, the `call`
-//! uniform of each, and the records of those in branches. Always holds: nothing is left out but dispatches of no
-//! workgroup.
+//! Comes in: a plan, values of the named dimensions, and what a device binds. Goes out: the dispatches, repeats written out, the
+//! parts of pools that each sees, the `call` uniform of each, and the records of those in branches. Always holds: nothing is left
+//! out but dispatches of no workgroup.
 
-use super::program::{Command, ForeignCall, Launch, Plan};
+use super::bindings::{Bindings, Room};
+use super::program::{Command, ForeignCall, Launch, Plan, Pool};
+use crate::error::Result;
 
 /// Words of a record.
 const RECORD: usize = 6;
@@ -14,6 +16,8 @@ const RECORD: usize = 6;
 pub(super) struct Dispatch {
     /// Index into the program's entries.
     pub(super) entry: u16,
+    /// What it sees: which of the arena's bind groups.
+    pub(super) bound: usize,
     /// Workgroups, where there is no record.
     pub(super) groups: [u32; 2],
     /// The first word of its record in the pool of dispatches, where it is inside of a branch.
@@ -42,6 +46,8 @@ pub(super) struct CallTable<'a> {
     /// The pool of dispatches before anything is chosen.
     pub(super) records: &'a mut Vec<u32>,
     pub(super) launch: &'a mut Launch,
+    /// Bind groups, what the device binds, and the number of the layout of each entry point.
+    pub(super) of_device: (&'a mut Bindings, &'a Room, &'a dyn Fn(u16) -> usize),
     /// Words from one `call` uniform to the next.
     pub(super) stride: usize,
     pub(super) plan: &'a Plan,
@@ -59,23 +65,26 @@ type Case = Option<(u32, u32)>;
 
 impl CallTable<'_> {
     /// Lists everything.
-    pub(super) fn list(&mut self) {
-        self.walk(self.plan.commands, None);
+    ///
+    /// # Errors
+    /// If a dispatch sees more than the device binds.
+    pub(super) fn list(&mut self) -> Result<()> {
+        self.walk(self.plan.commands, None)
     }
 
-    fn walk(&mut self, commands: &[Command], around: Case) {
+    fn walk(&mut self, commands: &[Command], around: Case) -> Result<()> {
         for command in commands {
             match command {
                 Command::Dispatch { entry, launch } => {
                     launch(self.dims, self.launch);
-                    self.push(*entry, around);
+                    self.push(*entry, around)?;
                 }
                 Command::Repeat { count, reverse, body } => {
                     // More turns than a word counts have a table of calls that no memory holds.
                     let count = count(self.dims) as u32;
                     for turn in 0..count {
                         self.turns.push(if *reverse { count - 1 - turn } else { turn });
-                        self.walk(body, around);
+                        self.walk(body, around)?;
                         self.turns.pop();
                     }
                 }
@@ -87,32 +96,37 @@ impl CallTable<'_> {
                 }
                 Command::Branch { entry, launch, cases } => {
                     launch(self.dims, self.launch);
-                    self.branch(*entry, cases, around);
+                    self.branch(*entry, cases, around)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The choice, which always runs, and the dispatches of all cases.
-    fn branch(&mut self, entry: u16, cases: &[&[Command]], around: Case) {
+    fn branch(&mut self, entry: u16, cases: &[&[Command]], around: Case) -> Result<()> {
         let record = self.records.len();
         self.records.resize(record + RECORD, 0);
         let first = self.records.len();
         let (outer, case) = around.unwrap_or((u32::MAX, 0));
-        let last = cases.len().saturating_sub(1) as u32;
-        self.launch.offsets.extend([last, outer, case, record as u32, first as u32, 0]);
-        self.push(entry, None);
-        let count = self.words.len() - self.stride + self.loops + self.all + self.launch.offsets.len() - 1;
+        let last = cases.len().saturating_sub(1) as u64;
+        for number in [last, outer.into(), case.into(), record as u64, first as u64] {
+            self.launch.number(number);
+        }
+        let count = self.words.len() + self.loops + self.all + self.launch.words.len();
+        self.launch.number(0).slot(1, Pool::Dispatch, 0, 0);
+        self.push(entry, None)?;
         for (number, commands) in cases.iter().enumerate() {
-            self.walk(commands, Some((record as u32, number as u32)));
+            self.walk(commands, Some((record as u32, number as u32)))?;
         }
         self.words[count] = ((self.records.len() - first) / RECORD) as u32;
+        Ok(())
     }
 
-    fn push(&mut self, entry: u16, around: Case) {
+    fn push(&mut self, entry: u16, around: Case) -> Result<()> {
         let groups = self.launch.groups;
         if groups == 0 {
-            return;
+            return Ok(());
         }
         let across = groups.min(Launch::SIDE);
         let groups = [across as u32, u32::try_from(groups.div_ceil(across)).unwrap_or(u32::MAX)];
@@ -121,7 +135,9 @@ impl CallTable<'_> {
             self.records.extend([0, 0, 0, groups[0], groups[1], case]);
             record
         });
-        self.dispatches.push(Dispatch { entry, groups, record });
+        let (bindings, room, layout) = &mut self.of_device;
+        let bound = bindings.bind(layout(entry), self.launch, &self.turns, room)?;
+        self.dispatches.push(Dispatch { entry, bound, groups, record });
         let end = self.words.len() + self.stride;
         let turns = self.turns.iter().rev().copied().chain(core::iter::repeat(0));
         self.words.extend(turns.take(self.loops));
@@ -130,7 +146,9 @@ impl CallTable<'_> {
         for (&at, &value) in self.plan.dims.iter().zip(self.dims) {
             self.words[dims + at] = value as u32;
         }
-        self.words.extend_from_slice(&self.launch.offsets);
+        // Slots count from where their views begin, and a kernel adds the turns: in 32 bits both together are what they are.
+        self.words.extend(self.launch.words.iter().map(|&word| word as u32));
         self.words.resize(end, 0);
+        Ok(())
     }
 }

@@ -12,20 +12,16 @@ use precast_cpu::Words;
 static NET: Program = Program {
     wgsl: include_str!("tests.wgsl"),
     entries: &[
-        Entry { name: "hidden", reads: &[Pool::Weights, Pool::Inputs], writes: &[Pool::Scratch] },
-        Entry { name: "output", reads: &[Pool::Weights], writes: &[Pool::Scratch] },
-        Entry { name: "loss", reads: &[Pool::Weights, Pool::Inputs], writes: &[Pool::Scratch] },
-        Entry { name: "gradient", reads: &[Pool::Weights, Pool::Inputs, Pool::Scratch], writes: &[Pool::Gradients] },
-        Entry {
-            name: "update",
-            reads: &[Pool::Gradients, Pool::Numbers, Pool::Groups],
-            writes: &[Pool::Weights, Pool::State, Pool::Scratch],
-        },
-        Entry { name: "turn", reads: &[Pool::Inputs], writes: &[Pool::Scratch] },
+        Entry { name: "hidden", writes: &[false, false, true] },
+        Entry { name: "output", writes: &[false, false, true] },
+        Entry { name: "loss", writes: &[false, false, true] },
+        Entry { name: "gradient", writes: &[false, false, false, true, false, false, false] },
+        Entry { name: "update", writes: &[true, false, true, false, true, false, false] },
+        Entry { name: "turn", writes: &[false, false, true] },
     ],
     loops: 4,
     dims: 2,
-    call: 4 + 2 + 4,
+    call: 4 + 2 + 4 + 7,
     foreign: Foreign { wgsl: "", first: usize::MAX },
     needs: Needs { workgroup_bytes: 256, workgroup_threads: 64 },
 };
@@ -78,8 +74,31 @@ fn offsets(dims: &[usize]) -> [u64; 4] {
     [8 * count, 9 * count, 10 * count, (4 * count).next_multiple_of(64)]
 }
 
-const ROWS: fn(&[usize], &mut Launch) = |dims, launch| launch.set(dims[0].div_ceil(64) as u64, &offsets(dims));
-const ONCE: fn(&[usize], &mut Launch) = |dims, launch| launch.set(1, &offsets(dims));
+/// So many workgroups of an entry point that has the first of these views.
+fn launch<'l>(groups: usize, dims: &[usize], launch: &'l mut Launch, views: usize) -> &'l mut Launch {
+    let count = dims[0] as u64;
+    launch.set(groups as u64);
+    offsets(dims).into_iter().for_each(|offset| _ = launch.number(offset));
+    let inputs = (4 * count).next_multiple_of(64) + count;
+    let all = [(Pool::Weights, 192), (Pool::Inputs, inputs), (Pool::Bank(0), 10 * count + 2), (Pool::Gradients, 192)];
+    let all = all.into_iter().chain([(Pool::State, 1), (Pool::Numbers, 64), (Pool::Groups, 3)]);
+    for (view, (pool, len)) in all.enumerate().take(views) {
+        launch.slot(view, pool, 0, len);
+    }
+    launch
+}
+
+const ROWS: fn(&[usize], &mut Launch) = |dims, call| _ = launch(dims[0].div_ceil(64), dims, call, 3);
+const ONCE: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, 3);
+const ALL: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, 7);
+
+/// The word behind so many words for each row.
+const fn bank(words: fn(&[usize]) -> u64) -> Found {
+    Found { pool: Pool::Bank(0), offset: words }
+}
+
+const BANKS: [fn(&[usize]) -> Option<usize>; Pool::BANKS] =
+    [|dims| dims[0].checked_mul(10)?.checked_add(32), |_| Some(0), |_| Some(0), |_| Some(0)];
 
 struct Predict;
 
@@ -101,8 +120,9 @@ impl Function for Predict {
     fn gpu() -> (&'static Program, &'static Plan) {
         static PLAN: Plan = Plan {
             dims: &[1],
-            results: 1,
-            partial: |_| Some(0),
+            results: &[bank(|dims| 9 * dims[0] as u64)],
+            updated: None,
+            banks: BANKS,
             commands: &[Command::Dispatch { entry: 0, launch: ROWS }, Command::Dispatch { entry: 1, launch: ROWS }],
         };
         (&NET, &PLAN)
@@ -131,13 +151,14 @@ impl Step for Train {
     fn gpu() -> (&'static Program, &'static Plan) {
         static PLAN: Plan = Plan {
             dims: &[1],
-            results: 0,
-            partial: |_| Some(0),
+            results: &[bank(|dims| 10 * dims[0] as u64)],
+            updated: Some(bank(|dims| 10 * dims[0] as u64 + 1)),
+            banks: BANKS,
             commands: &[
                 Command::Dispatch { entry: 0, launch: ROWS },
                 Command::Dispatch { entry: 2, launch: ONCE },
-                Command::Dispatch { entry: 3, launch: ONCE },
-                Command::Dispatch { entry: 4, launch: ONCE },
+                Command::Dispatch { entry: 3, launch: ALL },
+                Command::Dispatch { entry: 4, launch: ALL },
             ],
         };
         (&NET, &PLAN)
@@ -167,8 +188,9 @@ impl Function for Turns {
         static OUTER: [Command; 1] = [Command::Repeat { count: |_| 10, reverse: false, body: &INNER }];
         static PLAN: Plan = Plan {
             dims: &[1],
-            results: 1,
-            partial: |_| Some(0),
+            results: &[bank(|_| 0)],
+            updated: None,
+            banks: BANKS,
             commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }],
         };
         (&NET, &PLAN)

@@ -5,15 +5,15 @@ struct Call { loops: vec4<u32>, other: u32, count: u32, errors: u32, predictions
 
 @group(0) @binding(0) var<uniform> call: Call;
 @group(0) @binding(1) var<storage, read> parameters_r: array<u32>;
-@group(0) @binding(2) var<storage, read_write> parameters_w: array<u32>;
-@group(0) @binding(3) var<storage, read> gradients_r: array<u32>;
+@group(0) @binding(1) var<storage, read_write> parameters_w: array<u32>;
+@group(0) @binding(4) var<storage, read> gradients_r: array<u32>;
 @group(0) @binding(4) var<storage, read_write> gradients_w: array<u32>;
-@group(0) @binding(6) var<storage, read_write> state_w: array<u32>;
-@group(0) @binding(7) var<storage, read> inputs_r: array<u32>;
-@group(0) @binding(9) var<storage, read> numbers_r: array<u32>;
-@group(0) @binding(11) var<storage, read> groups_r: array<u32>;
-@group(0) @binding(13) var<storage, read> scratch_r: array<u32>;
-@group(0) @binding(14) var<storage, read_write> scratch_w: array<u32>;
+@group(0) @binding(5) var<storage, read_write> state_w: array<u32>;
+@group(0) @binding(2) var<storage, read> inputs_r: array<u32>;
+@group(0) @binding(6) var<storage, read> numbers_r: array<u32>;
+@group(0) @binding(7) var<storage, read> groups_r: array<u32>;
+@group(0) @binding(3) var<storage, read> scratch_r: array<u32>;
+@group(0) @binding(3) var<storage, read_write> scratch_w: array<u32>;
 
 fn parameter(i: u32) -> f32 { return bitcast<f32>(parameters_r[i]); }
 fn input(i: u32) -> f32 { return bitcast<f32>(inputs_r[i]); }

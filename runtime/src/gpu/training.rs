@@ -66,7 +66,6 @@ impl Training {
             gpu.wait_for(oldest)?;
         }
         let (program, plan) = S::gpu();
-        let scratch = plan.scratch(S::scratch(call.dims), call.dims).ok_or(Error::Overflow { function: S::NAME })?;
         let arena = workspace.arena(gpu, program)?;
         arena.share(Pool::Weights, parameters);
         arena.share(Pool::Gradients, &self.gradients);
@@ -74,7 +73,7 @@ impl Training {
         arena.share(Pool::Groups, &self.groups);
         arena.reserve(Pool::Inputs, words_of(call.inputs))?;
         arena.reserve(Pool::Numbers, call.numbers.len())?;
-        arena.reserve(Pool::Scratch, scratch)?;
+        arena.reserve_banks(plan, call.dims, S::NAME)?;
         arena.prepare(plan, call.dims)?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
@@ -92,7 +91,9 @@ impl Training {
                 self.groups_version = Some(call.groups_version);
             }
             let mut encoder = encode(gpu, arena, S::NAME, first, None);
-            self.ring.copy(&mut encoder, arena.buffer(Pool::Scratch)?, S::outcome(call.dims), slot);
+            for (at, found) in plan.results.first().into_iter().chain(&plan.updated).enumerate() {
+                self.ring.copy(&mut encoder, arena.buffer(found.pool)?, (found.offset)(call.dims), (slot, at));
+            }
             Ok(gpu.queue().submit([encoder.finish()]))
         })??;
         self.steps += 1;

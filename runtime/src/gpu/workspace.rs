@@ -7,9 +7,9 @@ use super::arena::{Arena, create_staging};
 use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
-use super::program::{Pool, Program};
-use crate::device::{Function, Place, Step};
-use crate::error::{Error, Result};
+use super::program::{Plan, Pool, Program};
+use crate::device::{Function, Step};
+use crate::error::Result;
 use crate::foreign::Foreigns;
 use precast_cpu::Words;
 
@@ -44,7 +44,6 @@ impl Workspace {
         foreign: &Foreigns,
     ) -> Result<()> {
         let (program, plan) = F::gpu();
-        let scratch = plan.scratch(F::scratch(dims), dims).ok_or(Error::Overflow { function: F::NAME })?;
         self.arena(gpu, program)?;
         let (Some(arena), staging) = (&mut self.arena, &mut self.staging) else { unreachable!("it was made above") };
         arena.share(Pool::Weights, parameters);
@@ -52,10 +51,10 @@ impl Workspace {
             arena.share(Pool::State, session);
         }
         arena.reserve(Pool::Inputs, words_of(inputs))?;
-        arena.reserve(Pool::Scratch, scratch)?;
+        arena.reserve_banks(plan, dims, F::NAME)?;
         arena.prepare(plan, dims)?;
-        let places = || (0..plan.results).map(|index| F::result(dims, index));
-        let words = end(places());
+        let lengths = || (0..plan.results.len()).map(|index| F::result(dims, index).len);
+        let words = end(lengths());
         let staging = room(staging, gpu, words)?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
@@ -68,7 +67,7 @@ impl Workspace {
                 upload(arena, inputs)?;
             }
             let mut encoder = encode(gpu, arena, F::NAME, first, None);
-            copy(&mut encoder, arena.buffer(Pool::Scratch)?, staging, places());
+            copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
             gpu.queue().submit([encoder.finish()]);
             Ok(())
         })??;
@@ -77,14 +76,15 @@ impl Workspace {
 
     /// Reads the results of the training step before, which has left them in the scratch memory.
     pub(super) async fn results<S: Step>(&mut self, gpu: &Gpu, dims: &[usize]) -> Result<()> {
-        let places = || (0..S::RESULTS).map(|index| S::result(dims, index));
-        let words = end(places());
+        let (_, plan) = S::gpu();
+        let lengths = || (0..S::RESULTS).map(|index| S::result(dims, index).len);
+        let words = end(lengths());
         let (Some(arena), staging) = (&self.arena, &mut self.staging) else { unreachable!("the step has made it") };
         let staging = room(staging, gpu, words)?;
         gpu.scoped(|| -> Result<()> {
             let label = wgpu::CommandEncoderDescriptor { label: Some(S::NAME) };
             let mut encoder = gpu.device().create_command_encoder(&label);
-            copy(&mut encoder, arena.buffer(Pool::Scratch)?, staging, places());
+            copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
             gpu.queue().submit([encoder.finish()]);
             Ok(())
         })??;
@@ -101,13 +101,13 @@ impl Workspace {
 
     /// A result of the training step before.
     pub(super) fn step_result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
-        let start = end((0..index).map(|before| S::result(dims, before)));
+        let start = end((0..index).map(|before| S::result(dims, before).len));
         &self.results.as_slice()[start..][..S::result(dims, index).len]
     }
 
     /// A result of the call before.
     pub(super) fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
-        let start = end((0..index).map(|before| F::result(dims, before)));
+        let start = end((0..index).map(|before| F::result(dims, before).len));
         &self.results.as_slice()[start..][..F::result(dims, index).len]
     }
 }
@@ -124,23 +124,27 @@ fn room<'s>(staging: &'s mut Option<wgpu::Buffer>, gpu: &Gpu, words: usize) -> R
     }
 }
 
-/// Where results end that are read back one after the other, each from an even word on, as numbers of 64 bits need it.
-fn end(places: impl Iterator<Item = Place>) -> usize {
-    places.map(|place| place.len.next_multiple_of(2)).sum()
+/// Where results of these lengths end that are read back one after the other, each from an even word on, as numbers of 64 bits
+/// need it.
+fn end(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.map(|len| len.next_multiple_of(2)).sum()
 }
 
-/// Records the copies of places in scratch memory, one after the other.
+/// Records the copies of results of these lengths, one after the other.
 fn copy(
     encoder: &mut wgpu::CommandEncoder,
-    scratch: &wgpu::Buffer,
+    arena: &Arena,
     staging: &wgpu::Buffer,
-    places: impl Iterator<Item = Place>,
-) {
+    (plan, dims): (&Plan, &[usize]),
+    lengths: impl Iterator<Item = usize>,
+) -> Result<()> {
     let mut at = 0;
-    for Place { offset, len } in places {
-        encoder.copy_buffer_to_buffer(scratch, 4 * offset as u64, staging, at, 4 * len as u64);
+    for (found, len) in plan.results.iter().zip(lengths) {
+        let offset = 4 * (found.offset)(dims);
+        encoder.copy_buffer_to_buffer(arena.buffer(found.pool)?, offset, staging, at, 4 * len as u64);
         at += 4 * len.next_multiple_of(2) as u64;
     }
+    Ok(())
 }
 
 /// Arguments begin on multiples of this many words, as the compiler has it (`ir/plan.rs`).

@@ -61,11 +61,8 @@ impl Display for Program {
 impl Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let launch = |kernel: &KernelId, buffers: String| format!("launch k{}({buffers})\n", kernel.0);
-        let body = buffers(&self.program, &self.places) + &steps(&self.program.steps, &launch);
-        let mut sizes = vec![field("scratch", Datum::Dim(self.scratch.clone()))];
-        if !self.partial.is(0) {
-            sizes.push(field("partial", Datum::Dim(self.partial.clone())));
-        }
+        let body = buffers(&self.program, &[&self.places, &self.banked]) + &steps(&self.program.steps, &launch);
+        let sizes = vec![field("scratch", Datum::Dim(self.scratch.clone())), field("banks", Datum::dims(&self.banks))];
         writeln!(f, "plan {}{} {{\n{}}}", self.program.name, Listed(&sizes), indented(&body))
     }
 }
@@ -204,12 +201,15 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
     text
 }
 
-fn buffers<K>(program: &Program<K>, places: &[Place]) -> String {
+/// Buffers with their places on a CPU and on a GPU, where they have some.
+fn buffers<K>(program: &Program<K>, places: &[&[Place]]) -> String {
     let mut text = String::new();
     for (k, buffer) in program.buffers.iter().enumerate() {
         let (name, fields) = role(buffer.role);
         _ = write!(text, "b{k}: {}[{}] {name}{}", buffer.dtype, buffer.len, Listed(&fields));
-        if let Some(place) = places.get(k) {
+        let mut of_machines: Vec<&Place> = places.iter().map(|places| &places[k]).collect();
+        of_machines.dedup();
+        for place in of_machines {
             let (pool, mut fields) = pool(place.pool);
             fields.push(field("offset", Datum::Dim(place.offset.clone())));
             if place.len != buffer.len {
@@ -249,7 +249,7 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Numbers => ("numbers", vec![]),
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),
-        Pool::Partial => ("partial", vec![]),
+        Pool::Bank(k) => ("bank", vec![field("index", number(k))]),
     }
 }
 

@@ -12,7 +12,7 @@ use super::steps::steps;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Guard, Kernel, Operand, Pass, Reach, Skeleton, Slot, Store};
 use crate::ir::model::{Effect, ParamId, StateId};
-use crate::ir::plan::{Place, Plan, Plans, Pool};
+use crate::ir::plan::{BANKS, Place, Plan, Plans, Pool};
 use crate::ir::precision::Precision;
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use crate::ir::program::{Buffer, KernelId, Program, Role};
@@ -58,8 +58,8 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
     let precision = precision(&Read(&cursor.fields()?))?;
     cursor.expect('{')?;
     let mut buffers = vec![];
-    while let Some((buffer, place)) = buffer(cursor, buffers.len())? {
-        if place.is_some() {
+    while let Some((buffer, places)) = buffer(cursor, buffers.len())? {
+        if !places.is_empty() {
             return cursor.fail("a place outside of a plan");
         }
         buffers.push(buffer);
@@ -70,24 +70,26 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
 
 fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
     let name = cursor.word()?;
-    let (scratch, partial) = sizes(&Read(&cursor.fields()?)).or_else(|why| cursor.fail(why))?;
+    let (scratch, banks) = sizes(&Read(&cursor.fields()?)).or_else(|why| cursor.fail(why))?;
     cursor.expect('{')?;
-    let (mut buffers, mut places) = (vec![], vec![]);
-    while let Some((buffer, place)) = buffer(cursor, buffers.len())? {
+    let (mut buffers, mut places, mut banked) = (vec![], vec![], vec![]);
+    while let Some((buffer, of_machines)) = buffer(cursor, buffers.len())? {
         buffers.push(buffer);
-        places.extend(place);
+        places.extend(of_machines.first().cloned());
+        banked.extend(of_machines.last().cloned());
     }
     let steps = steps(cursor, &|cursor, name| match is_atom(&name) {
         Some(('k', number)) => Ok(KernelId(number)),
         _ => cursor.fail(format!("no kernel `{name}`")),
     })?;
-    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch, partial })
+    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch, banked, banks })
 }
 
 /// The words of the pools that belong to a plan.
-fn sizes(read: &Read<'_>) -> Parsed<(Dim, Dim)> {
-    let partial = if read.find("partial").is_some() { read.dim("partial")? } else { Dim::default() };
-    Ok((read.dim("scratch")?, partial))
+fn sizes(read: &Read<'_>) -> Parsed<(Dim, [Dim; BANKS])> {
+    let banks = read.dims("banks")?;
+    let banks = banks.try_into().map_err(|banks: Vec<Dim>| format!("{} banks instead of {BANKS}", banks.len()))?;
+    Ok((read.dim("scratch")?, banks))
 }
 
 /// `i0`, `s1` … with the letter that is wanted.
@@ -104,7 +106,8 @@ fn numbered(cursor: &mut Cursor, wanted: char, number: usize) -> Parsed<()> {
     if found == number { Ok(()) } else { cursor.fail(format!("{wanted}{found} where {wanted}{number} comes next")) }
 }
 
-fn buffer(cursor: &mut Cursor, number: usize) -> Parsed<Option<(Buffer, Option<Place>)>> {
+/// A buffer with its places.
+fn buffer(cursor: &mut Cursor, number: usize) -> Parsed<Option<(Buffer, Vec<Place>)>> {
     if !matches!(cursor.peek(), Some(Token::Word(w)) if matches!(is_atom(w), Some(('b', _)))) {
         return Ok(None);
     }
@@ -114,16 +117,16 @@ fn buffer(cursor: &mut Cursor, number: usize) -> Parsed<Option<(Buffer, Option<P
     let word = cursor.word()?;
     let fields = cursor.fields()?;
     let role = role(&word, &fields).or_else(|why| cursor.fail(why))?;
-    let mut place = None;
-    if cursor.keyword("in") {
+    let mut places = vec![];
+    while cursor.keyword("in") {
         let word = cursor.word()?;
         let fields = cursor.fields()?;
         let read = Read(&fields);
         let pool = pool(&word, &read).or_else(|why| cursor.fail(why))?;
         let len = if read.find("len").is_some() { read.dim("len")? } else { len.clone() };
-        place = Some(Place { pool, offset: read.dim("offset")?, len });
+        places.push(Place { pool, offset: read.dim("offset")?, len });
     }
-    Ok(Some((Buffer { role, dtype, len }, place)))
+    Ok(Some((Buffer { role, dtype, len }, places)))
 }
 
 /// `f32[4*B]`
@@ -164,7 +167,7 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "numbers" => Pool::Numbers,
         "groups" => Pool::Groups,
         "scratch" => Pool::Scratch,
-        "partial" => Pool::Partial,
+        "bank" => Pool::Bank(read.index("index")?),
         other => return Err(format!("no pool `{other}`")),
     })
 }

@@ -17,8 +17,10 @@ pub fn verify_plans(plans: &Plans) -> Result<(), Vec<String>> {
     let mut errors = vec![];
     for plan in &plans.plans {
         errors.extend(errors_of(&plan.program, true, &|id: &KernelId| plans.kernels.get(id.0)));
-        if plan.places.len() != plan.program.buffers.len() {
-            errors.push(format!("{}: {} places", plan.program.name, plan.places.len()));
+        for places in [&plan.places, &plan.banked] {
+            if places.len() != plan.program.buffers.len() {
+                errors.push(format!("{}: {} places", plan.program.name, places.len()));
+            }
         }
     }
     result(errors)

@@ -180,14 +180,15 @@ impl Machine<'_> {
         let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::u32(g))).collect();
         groups.resize(elements / CHUNK, Some(Scalar::u32(0)));
         pools.insert(Pool::Groups, spread(groups.into_iter(), word));
-        for (pool, words) in [(Pool::Scratch, &self.plan.scratch), (Pool::Partial, &self.plan.partial)] {
+        let banks = self.plan.banks.iter().enumerate().map(|(k, words)| (Pool::Bank(k), words));
+        for (pool, words) in banks.chain([(Pool::Scratch, &self.plan.scratch)]) {
             pools.insert(pool, vec![None; self.places(self.size(words))]);
         }
         (self.names, self.pools) = pools.into_iter().unzip();
-        for (index, place) in self.plan.places.iter().enumerate() {
+        for index in 0..self.plan.places.len() {
             let region = self.region(BufferId(index))?;
             if region.words().end > self.pools[region.pool].len() {
-                return Err(format!("buffer {index} ends after {:?}", place.pool));
+                return Err(format!("buffer {index} ends after {:?}", self.names[region.pool]));
             }
         }
         Ok(())
@@ -195,7 +196,10 @@ impl Machine<'_> {
 
     /// Where a buffer lies.
     fn region(&self, buffer: BufferId) -> Result<Region, String> {
-        let Some(place) = self.plan.places.get(buffer.0) else { return Err(format!("{buffer:?} has no place")) };
+        if buffer.0 >= self.plan.places.len() {
+            return Err(format!("{buffer:?} has no place"));
+        }
+        let place = self.plan.place(buffer);
         let Some(pool) = self.names.iter().position(|p| *p == place.pool) else {
             return Err(format!("nobody supplies {:?}", place.pool));
         };

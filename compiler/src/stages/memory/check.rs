@@ -1,7 +1,7 @@
 //! The independent checker of the memory plan: runs a plan on labels instead of numbers.
 //!
 //! Every word carries the name of the buffer that wrote it last. A launch that reads a buffer must find its
-//! own name on every word. Nothing of the planner is used: not its lifetimes, not its packing.
+//! own name on every word, on a CPU and on a GPU. Nothing of the planner is used: not its lifetimes, not its packing.
 
 use crate::ir::Dim;
 use crate::ir::kernel::Kernel;
@@ -16,55 +16,84 @@ pub struct Clash {
     pub reader: BufferId,
     /// The buffer whose contents it would find; nothing was written where it is absent.
     pub found: Option<BufferId>,
-    /// The word of the scratch pool, or behind it of that of partial results.
+    /// The word of the scratch pool, or of a GPU's banks one behind the other.
     pub word: usize,
 }
 
 /// Runs a plan under a binding of the named dimensions.
 pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
     let size = |dim: &Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let (scratch, partial) = (size(&plan.scratch), size(&plan.partial));
-    let mut ranges = vec![];
-    for (number, (place, buffer)) in plan.places.iter().zip(&plan.program.buffers).enumerate() {
-        let (start, end) = match place.pool {
-            Pool::Scratch => (0, scratch),
-            Pool::Partial => (scratch, scratch + partial),
-            Pool::Argument(_)
-            | Pool::Weights
-            | Pool::Gradients
-            | Pool::State(_)
-            | Pool::Session
-            | Pool::Numbers
-            | Pool::Groups => {
-                ranges.push(None);
-                continue;
-            }
-        };
-        let first = start + size(&place.offset);
-        let words = first..first + size(&buffer.dtype.words(&place.len));
-        if words.end > end {
-            return Err(Clash { reader: BufferId(number), found: None, word: words.end });
-        }
-        ranges.push(Some(words));
+    let mut found = Ok(());
+    for side in [Side::Cpu, Side::Gpu] {
+        found = found.and_then(|()| Run::new(plan, kernels, &size, side)?.all());
     }
-    let mut run = Run { kernels, size: &size, ranges, words: vec![None; scratch + partial] };
-    run.steps(&plan.program.steps)?;
-    for (index, buffer) in plan.program.buffers.iter().enumerate() {
-        if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
-            run.read(BufferId(index))?;
-        }
-    }
-    Ok(())
+    found
+}
+
+/// Whose launches run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Cpu,
+    Gpu,
 }
 
 struct Run<'a> {
+    plan: &'a Plan,
     kernels: &'a [Kernel],
     size: &'a dyn Fn(&Dim) -> usize,
+    side: Side,
     ranges: Vec<Option<std::ops::Range<usize>>>,
     words: Vec<Option<BufferId>>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// A run before its first step: the pools of scratch memory one behind the other, with nothing in them.
+    fn new(
+        plan: &'a Plan,
+        kernels: &'a [Kernel],
+        size: &'a dyn Fn(&Dim) -> usize,
+        side: Side,
+    ) -> Result<Run<'a>, Clash> {
+        let places = if side == Side::Cpu { &plan.places } else { &plan.banked };
+        let mut ranges = vec![];
+        for (number, (place, buffer)) in places.iter().zip(&plan.program.buffers).enumerate() {
+            let (before, own): (&[Dim], &Dim) = match place.pool {
+                Pool::Scratch => (&[], &plan.scratch),
+                Pool::Bank(k) => (&plan.banks[..k], &plan.banks[k]),
+                Pool::Argument(_)
+                | Pool::Weights
+                | Pool::Gradients
+                | Pool::State(_)
+                | Pool::Session
+                | Pool::Numbers
+                | Pool::Groups => {
+                    ranges.push(None);
+                    continue;
+                }
+            };
+            let start = before.iter().map(size).sum::<usize>();
+            let first = start + size(&place.offset);
+            let words = first..first + size(&buffer.dtype.words(&place.len));
+            if words.end > start + size(own) {
+                return Err(Clash { reader: BufferId(number), found: None, word: words.end });
+            }
+            ranges.push(Some(words));
+        }
+        let words = size(&plan.scratch).max(plan.banks.iter().map(size).sum());
+        Ok(Run { plan, kernels, size, side, ranges, words: vec![None; words] })
+    }
+
+    /// Runs all steps, and reads what is read after the last.
+    fn all(mut self) -> Result<(), Clash> {
+        self.steps(&self.plan.program.steps)?;
+        for (index, buffer) in self.plan.program.buffers.iter().enumerate() {
+            if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
+                self.read(BufferId(index))?;
+            }
+        }
+        Ok(())
+    }
+
     fn steps(&mut self, steps: &[Step<KernelId>]) -> Result<(), Clash> {
         for step in steps {
             match step {
@@ -96,13 +125,10 @@ impl Run<'_> {
                     }
                 }
                 Step::Launch { kernel, buffers } => self.launch(&self.kernels[kernel.0], buffers)?,
-                Step::Fused { kernel, buffers, steps } => {
-                    let before = self.words.clone();
-                    self.steps(steps)?;
-                    let after = std::mem::replace(&mut self.words, before);
-                    self.launch(&self.kernels[kernel.0], buffers)?;
-                    self.meet(&after);
-                }
+                Step::Fused { kernel, buffers, steps } => match self.side {
+                    Side::Cpu => self.launch(&self.kernels[kernel.0], buffers)?,
+                    Side::Gpu => self.steps(steps)?,
+                },
             }
         }
         Ok(())

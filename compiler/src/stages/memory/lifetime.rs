@@ -1,7 +1,8 @@
 //! From when to when each buffer of a program holds something that is still needed, and on which machines.
 
+use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
-use crate::ir::program::{BufferId, Program, Role, Step};
+use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
 use std::collections::BTreeSet;
 
 /// A range of positions, both ends included.
@@ -20,26 +21,94 @@ impl Lifetime {
         *self == Lifetime::NEVER
     }
 
+    /// The last position.
+    pub(super) fn last(&self) -> usize {
+        self.last
+    }
+
     /// Whether there is a position at which both are alive.
     pub(super) fn overlaps(&self, other: &Lifetime) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 }
 
-/// The lifetime of every buffer. Positions count launches and choices in the order of the
-/// text.
-pub(super) fn lifetimes<K>(program: &Program<K>) -> Vec<Lifetime> {
-    let mut uses: Vec<Vec<usize>> = vec![vec![]; program.buffers.len()];
-    let mut loops = vec![];
-    let mut clock = 0;
-    walk(&program.steps, &mut clock, &mut uses, &mut loops);
-    for (buffer, uses) in program.buffers.iter().zip(&mut uses) {
-        // Results and flags are read after the last launch.
-        if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
-            uses.push(clock);
+/// Whose launches an order has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Those of a CPU, and those of the steps of which it runs one kernel, over the same memory.
+    Both,
+    /// Those of a GPU.
+    Gpu,
+}
+
+/// The launches, choices and calls of a program in the order of the text.
+#[derive(Default)]
+pub(super) struct Order {
+    /// The buffers of each, and whether it writes them.
+    pub(super) uses: Vec<Vec<(BufferId, bool)>>,
+    /// The loops, innermost first: their first position, and the one behind their last.
+    loops: Vec<(usize, usize)>,
+}
+
+impl Order {
+    /// That of one side.
+    pub(super) fn of(program: &Program<KernelId>, kernels: &[Kernel], side: Side) -> Order {
+        let mut order = Order::default();
+        order.walk(&program.steps, kernels, side);
+        order
+    }
+
+    /// The lifetime of every buffer.
+    pub(super) fn lifetimes(&self, program: &Program<KernelId>) -> Vec<Lifetime> {
+        let mut uses: Vec<Vec<usize>> = vec![vec![]; program.buffers.len()];
+        for (position, used) in self.uses.iter().enumerate() {
+            used.iter().for_each(|(buffer, _)| uses[buffer.0].push(position));
+        }
+        for (buffer, uses) in program.buffers.iter().zip(&mut uses) {
+            // Results and flags are read after the last launch.
+            if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
+                uses.push(self.uses.len());
+            }
+        }
+        uses.iter().map(|uses| lifetime(uses, &self.loops)).collect()
+    }
+
+    fn walk(&mut self, steps: &[Step<KernelId>], kernels: &[Kernel], side: Side) {
+        let of_kernel = |kernel: &KernelId, buffers: &[BufferId]| -> Vec<(BufferId, bool)> {
+            let slots = kernels[kernel.0].slots.iter().zip(buffers);
+            slots.map(|(slot, &buffer)| (buffer, slot.write)).collect()
+        };
+        for step in steps {
+            match step {
+                Step::Launch { kernel, buffers } => self.uses.push(of_kernel(kernel, buffers)),
+                Step::Loop { body, .. } => {
+                    let start = self.uses.len();
+                    self.walk(body, kernels, side);
+                    self.loops.push((start, self.uses.len()));
+                }
+                Step::Foreign { args, results, .. } => {
+                    let read = args.iter().map(|(buffer, _)| (*buffer, false));
+                    self.uses.push(read.chain(results.iter().map(|(buffer, _)| (*buffer, true))).collect());
+                }
+                // What stands for all of the steps uses its memory from the first of them to the last.
+                Step::Fused { kernel, buffers, steps } => {
+                    let start = self.uses.len();
+                    self.walk(steps, kernels, side);
+                    if side == Side::Both && self.uses.len() > start {
+                        let end = self.uses.len() - 1;
+                        let own = of_kernel(kernel, buffers);
+                        self.uses[start].extend(&own);
+                        self.uses[end].extend(own);
+                    }
+                }
+                // The cases follow each other: what only one of them uses shares memory with what only another uses.
+                Step::Branch { selector, cases } => {
+                    self.uses.push(vec![(*selector, false)]);
+                    cases.iter().for_each(|case| self.walk(case, kernels, side));
+                }
+            }
         }
     }
-    uses.iter().map(|uses| lifetime(uses, &loops)).collect()
 }
 
 /// The buffers that only steps use of which a CPU runs one kernel.
@@ -81,37 +150,4 @@ fn lifetime(uses: &[usize], loops: &[(usize, usize)]) -> Lifetime {
         }
     }
     life
-}
-
-fn walk<K>(steps: &[Step<K>], clock: &mut usize, uses: &mut [Vec<usize>], loops: &mut Vec<(usize, usize)>) {
-    for step in steps {
-        match step {
-            Step::Launch { buffers, .. } => {
-                buffers.iter().for_each(|b| uses[b.0].push(*clock));
-                *clock += 1;
-            }
-            Step::Loop { body, .. } => {
-                let start = *clock;
-                walk(body, clock, uses, loops);
-                loops.push((start, *clock));
-            }
-            Step::Foreign { args, results, .. } => {
-                args.iter().chain(results).for_each(|(b, _)| uses[b.0].push(*clock));
-                *clock += 1;
-            }
-            // What stands for all of the steps uses its memory from the first of them to the last.
-            Step::Fused { buffers, steps, .. } => {
-                let start = *clock;
-                walk(steps, clock, uses, loops);
-                let end = clock.saturating_sub(1).max(start);
-                buffers.iter().for_each(|b| uses[b.0].extend([start, end]));
-            }
-            // The cases follow each other: what only one of them uses shares memory with what only another uses.
-            Step::Branch { selector, cases } => {
-                uses[selector.0].push(*clock);
-                *clock += 1;
-                cases.iter().for_each(|case| walk(case, clock, uses, loops));
-            }
-        }
-    }
 }

@@ -5,9 +5,10 @@
 //!
 //! Scratch buffers whose sizes are multiples of one product of names (`64·B`, `10·B`) are packed among
 //! themselves by their factors, so that the decision holds for every binding; the areas of different
-//! products follow each other. What only steps use of which a CPU runs one kernel has a pool of its own, which a CPU does
-//! not have.
+//! products follow each other. A GPU runs other steps than a CPU and has plans of its own, whose scratch memory is spread over
+//! several buffers.
 
+mod banks;
 mod check;
 mod lifetime;
 
@@ -21,6 +22,7 @@ use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
 use std::collections::BTreeMap;
 
 pub use check::{Clash, check};
+use lifetime::{Lifetime, Order, Side};
 
 /// The memory plan of a model's programs.
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
@@ -28,7 +30,7 @@ pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
     for program in programs {
         let steps = number(program.steps, &mut plans.kernels);
         let program = Program { name: program.name, precision: program.precision, buffers: program.buffers, steps };
-        let plan = place(model, program);
+        let plan = place(model, program, &plans.kernels);
         plans.plans.push(plan);
     }
     plans
@@ -62,39 +64,54 @@ fn unique(kernel: Kernel, kernels: &mut Vec<Kernel>) -> KernelId {
     }))
 }
 
-fn place(model: &Model, program: Program<KernelId>) -> Plan {
-    let (lifetimes, partial) = (lifetime::lifetimes(&program), lifetime::partial(&program));
+fn place(model: &Model, program: Program<KernelId>, kernels: &[Kernel]) -> Plan {
+    let [both, gpu] = [Side::Both, Side::Gpu].map(|side| {
+        let order = Order::of(&program, kernels, side);
+        let lifetimes = order.lifetimes(&program);
+        (order, lifetimes)
+    });
+    let partial = lifetime::partial(&program);
+    let (places, mut ends) = pools(model, &program, &both.1, &|buffer| {
+        (!partial.contains(&buffer) && !both.1[buffer.0].is_never()).then_some(Pool::Scratch)
+    });
+    let scratch = ends.remove(&Pool::Scratch).unwrap_or_default();
+    let lies = |buffer: BufferId| fixed(model, program.buffers[buffer.0].role).is_none();
+    let banks = banks::banks(&program.buffers, &gpu.0, &gpu.1, &lies);
+    let (banked, ends) = pools(model, &program, &gpu.1, &|buffer| banks.get(&buffer).map(|&bank| Pool::Bank(bank)));
+    let banks = std::array::from_fn(|bank| ends.get(&Pool::Bank(bank)).cloned().unwrap_or_default());
+    Plan { program, places, scratch, banked, banks }
+}
+
+/// The place of each buffer, where `pool` tells that of scratch memory that has one, and the words of these pools.
+fn pools(
+    model: &Model,
+    program: &Program<KernelId>,
+    lifetimes: &[Lifetime],
+    pool: &dyn Fn(BufferId) -> Option<Pool>,
+) -> (Vec<Place>, BTreeMap<Pool, Dim>) {
     let mut areas: BTreeMap<(Pool, Dim), Vec<(BufferId, i64)>> = BTreeMap::new();
-    let mut places: Vec<Option<Place>> = vec![None; program.buffers.len()];
+    let never = Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() };
+    let mut places: Vec<Place> = vec![never; program.buffers.len()];
     for (index, buffer) in program.buffers.iter().enumerate() {
-        match fixed(model, buffer.role) {
-            Some((pool, offset)) => {
-                places[index] = Some(Place { pool, offset, len: buffer.len.clone() });
-            }
-            None if lifetimes[index].is_never() => {
-                places[index] = Some(Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() });
-            }
-            None => {
-                let (unit, factor) = unit(&buffer.dtype.words(&buffer.len));
-                let pool = if partial.contains(&BufferId(index)) { Pool::Partial } else { Pool::Scratch };
-                areas.entry((pool, unit)).or_default().push((BufferId(index), factor));
-            }
+        if let Some((pool, offset)) = fixed(model, buffer.role) {
+            places[index] = Place { pool, offset, len: buffer.len.clone() };
+        } else if let Some(pool) = pool(BufferId(index)) {
+            let (unit, factor) = unit(&buffer.dtype.words(&buffer.len));
+            areas.entry((pool, unit)).or_default().push((BufferId(index), factor));
         }
     }
     let mut ends: BTreeMap<Pool, Dim> = BTreeMap::new();
     for ((pool, unit), buffers) in areas {
         let start = ends.entry(pool).or_default();
         let mut end = 0;
-        for (id, factor, at) in pack(buffers, &lifetimes) {
+        for (id, factor, at) in pack(buffers, lifetimes) {
             end = end.max(at + factor);
             let offset = start.clone() + unit.clone() * Dim::from(at);
-            places[id.0] = Some(Place { pool, offset, len: program.buffers[id.0].len.clone() });
+            places[id.0] = Place { pool, offset, len: program.buffers[id.0].len.clone() };
         }
         *start = start.clone() + unit * Dim::from(end);
     }
-    let [scratch, partial] = [Pool::Scratch, Pool::Partial].map(|pool| ends.remove(&pool).unwrap_or_default());
-    let places = places.into_iter().flatten().collect();
-    Plan { program, places, scratch, partial }
+    (places, ends)
 }
 
 /// A size as a unit and a factor that keeps offsets aligned: `64·B` is (`B`, 64), `10·B` is (`⌈B / 64⌉`, 640). A unit of
@@ -118,7 +135,7 @@ fn common_divisor(a: i64, b: i64) -> i64 {
 
 /// Packs buffers of one unit, the largest first, each at the lowest factor where nothing alive at the same
 /// time lies.
-fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> Vec<(BufferId, i64, i64)> {
+fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[Lifetime]) -> Vec<(BufferId, i64, i64)> {
     buffers.sort_by_key(|&(id, factor)| (-factor, id));
     // In the order of their places, so that what lies beyond a gap need not be looked at.
     let mut packed: Vec<(BufferId, i64, i64)> = vec![];

@@ -100,8 +100,7 @@ impl<'a> Printer<'a> {
             extents.extend(axes.iter().map(|extent| parametric.dim(extent)));
         }
         let holds = |place: &Place, extent: &Dim| !place.len.is(0) && place.len.exact_div(extent).is_some();
-        let own = || self.plan.places.iter().filter(|place| place.pool != Pool::Partial);
-        let is_stored = |extent: &Dim| own().any(|place| holds(place, extent));
+        let is_stored = |extent: &Dim| self.plan.places.iter().any(|place| holds(place, extent));
         extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
         extents
     }
@@ -423,7 +422,7 @@ impl<'a> Printer<'a> {
             | Pool::Numbers
             | Pool::Groups
             | Pool::Scratch
-            | Pool::Partial => (offset, len),
+            | Pool::Bank(_) => (offset, len),
         }
     }
 
@@ -444,7 +443,7 @@ impl<'a> Printer<'a> {
             | Pool::Session
             | Pool::Numbers
             | Pool::Scratch
-            | Pool::Partial => {
+            | Pool::Bank(_) => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -492,6 +491,6 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
-        Pool::Partial => unreachable!("a CPU launches nothing that hands on partial results"),
+        Pool::Bank(_) => unreachable!("banks are a GPU's"),
     }
 }

@@ -1,11 +1,12 @@
 //! How elements lie in buffers: a load or a store of every element type.
 //!
-//! Comes in: a buffer as an entry point sees it, an element type, the first word and which element. Goes out: WGSL, and the
+//! Comes in: a view of a buffer, an element type, the first word and which element. Goes out: WGSL, and the
 //! functions that it calls. Always holds: as a value, an element of fewer than 32 bits is a `u32` of its bits, and one of 64
 //! bits two words, the lower one first; a store changes the bits of its element alone, whoever writes those beside it meanwhile.
 
-use super::names::{Access, Pool};
+use super::views::{Access, View, mentioned};
 use crate::ir::ty::{Category, DType};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How many words an element takes.
@@ -31,24 +32,10 @@ impl Size {
 /// The sizes of parts of words.
 const PARTS: [u32; 2] = [8, 16];
 
-/// A buffer, as an entry point sees it.
-#[derive(Clone, Copy)]
-pub(super) struct Memory {
-    /// Which one.
-    pub(super) pool: Pool,
-    /// In which way.
-    pub(super) access: Access,
-}
-
-impl Memory {
-    /// The variable.
-    fn variable(self) -> String {
-        self.pool.variable(self.access)
-    }
-
+impl View {
     /// The value of the element at `index` of what begins at the word `first`.
     pub(super) fn load(self, dtype: DType, first: &str, index: &str) -> String {
-        let variable = self.variable();
+        let variable = self.name();
         match Size::of(dtype) {
             Size::Part(bits) => format!("{variable}_{bits}({first}, {index})"),
             Size::Word => value_of(dtype, &self.word(&format!("{first} + {index}"))),
@@ -58,7 +45,7 @@ impl Memory {
 
     /// A statement that writes that element.
     pub(super) fn store(self, dtype: DType, first: &str, index: &str, value: &str) -> String {
-        let variable = self.variable();
+        let variable = self.name();
         match Size::of(dtype) {
             Size::Part(bits) => format!("{variable}_put_{bits}({first}, {index}, {value});"),
             Size::Word => self.set(&format!("{first} + {index}"), &to_word(dtype, value)),
@@ -68,14 +55,14 @@ impl Memory {
 
     /// A statement that writes the first `count` of the elements that share a word, of which that at `index` is the first.
     pub(super) fn fill(self, dtype: DType, first: &str, index: &str, count: &str, word: &str) -> String {
-        format!("{}_fill_{}({first}, {index}, {count}, {word});", self.variable(), dtype.bits())
+        format!("{}_fill_{}({first}, {index}, {count}, {word});", self.name(), dtype.bits())
     }
 
     /// A vector of four neighbours of 32 bits, the first of which is at `index`, a multiple of four.
     pub(super) fn load_four(self, dtype: DType, first: &str, index: &str) -> String {
         let words = match self.access.sees_fours() {
-            true => format!("{}[({first} + {index}) >> 2u]", self.variable()),
-            false => format!("{}_four({first} + {index})", self.variable()),
+            true => format!("{}[({first} + {index}) >> 2u]", self.name()),
+            false => format!("{}_four({first} + {index})", self.name()),
         };
         match dtype.category() {
             Category::Float | Category::Signed => format!("bitcast<vec4<{dtype}>>({words})"),
@@ -93,33 +80,33 @@ impl Memory {
             Category::Bool => format!("vec4<u32>({four})"),
         };
         match self.access.sees_fours() {
-            true => format!("{}[({first} + {index}) >> 2u] = {words};", self.variable()),
-            false => format!("{}_put_four({first} + {index}, {words});", self.variable()),
+            true => format!("{}[({first} + {index}) >> 2u] = {words};", self.name()),
+            false => format!("{}_put_four({first} + {index}, {words});", self.name()),
         }
     }
 
     /// A word.
     fn word(self, at: &str) -> String {
         match self.access {
-            Access::Read | Access::Write => format!("{}[{at}]", self.variable()),
-            Access::Atomic => format!("atomicLoad(&{}[{at}])", self.variable()),
-            Access::ReadFours | Access::WriteFours => format!("{}_word(i32({at}))", self.variable()),
+            Access::Read | Access::Write => format!("{}[{at}]", self.name()),
+            Access::Atomic => format!("atomicLoad(&{}[{at}])", self.name()),
+            Access::ReadFours | Access::WriteFours => format!("{}_word(i32({at}))", self.name()),
         }
     }
 
     /// A statement that writes a word.
     fn set(self, at: &str, word: &str) -> String {
         match self.access {
-            Access::Read | Access::Write => format!("{}[{at}] = {word};", self.variable()),
-            Access::Atomic => format!("atomicStore(&{}[{at}], {word});", self.variable()),
+            Access::Read | Access::Write => format!("{}[{at}] = {word};", self.name()),
+            Access::Atomic => format!("atomicStore(&{}[{at}], {word});", self.name()),
             Access::ReadFours | Access::WriteFours => unreachable!("what is seen in fours is written in fours"),
         }
     }
 
-    /// The functions that `body` calls for this buffer.
-    fn functions(self, body: &str) -> String {
-        let variable = self.variable();
-        let called = |name: &str| body.contains(&format!("{variable}_{name}("));
+    /// The functions for this buffer that are mentioned.
+    fn functions(self, mentioned: &BTreeSet<&str>) -> String {
+        let variable = self.name();
+        let called = |name: &str| mentioned.contains(format!("{variable}_{name}").as_str());
         let mut text = String::new();
         for bits in PARTS {
             if called(&bits.to_string()) {
@@ -148,15 +135,17 @@ impl Memory {
                  {low}\n    {high}\n}}"
             );
         }
-        self.functions_of_fours(body, text)
+        self.functions_of_fours(mentioned, text)
     }
 
     /// The functions for four words of what is seen in words, and for a word of what is seen in fours, behind others. That the
     /// first of four words is at a multiple of four is said in a way in which compilers see it.
-    fn functions_of_fours(self, body: &str, mut text: String) -> String {
-        let variable = self.variable();
-        let called =
-            |name: &str, text: &str| [body, text].iter().any(|text| text.contains(&format!("{variable}_{name}(")));
+    fn functions_of_fours(self, mentioned: &BTreeSet<&str>, mut text: String) -> String {
+        let variable = self.name();
+        let called = |name: &str, text: &str| {
+            let function = format!("{variable}_{name}");
+            mentioned.contains(function.as_str()) || text.contains(&format!("{function}("))
+        };
         if self.access.sees_fours() {
             if called("word", &text) {
                 let _ = writeln!(text, "fn {variable}_word(at: i32) -> u32 {{ return {variable}[at >> 2u][at & 3]; }}");
@@ -184,7 +173,7 @@ impl Memory {
     }
 
     fn load_part(self, bits: u32) -> String {
-        let (variable, of_word) = (self.variable(), 32 / bits);
+        let (variable, of_word) = (self.name(), 32 / bits);
         let word = self.word(&format!("u32(first) + u32(at) / {of_word}u"));
         format!(
             "fn {variable}_{bits}(first: i32, at: i32) -> u32 {{\n    \
@@ -195,7 +184,7 @@ impl Memory {
 
     /// Nobody else changes the element's bits, so that they are known, and what differs is flipped.
     fn store_part(self, bits: u32) -> String {
-        let (variable, of_word) = (self.variable(), 32 / bits);
+        let (variable, of_word) = (self.name(), 32 / bits);
         let word = self.word("word");
         format!(
             "fn {variable}_put_{bits}(first: i32, at: i32, value: u32) {{\n    \
@@ -208,7 +197,7 @@ impl Memory {
 
     /// What lies behind the last element stays.
     fn store_parts(self, bits: u32) -> String {
-        let (variable, of_word, old) = (self.variable(), 32 / bits, self.word("word"));
+        let (variable, of_word, old) = (self.name(), 32 / bits, self.word("word"));
         let (all, some) = (self.set("word", "value"), self.set("word", "(old & (0xffffffffu << shift)) | value"));
         format!(
             "fn {variable}_fill_{bits}(first: i32, at: i32, count: i32, value: u32) {{\n    \
@@ -221,10 +210,10 @@ impl Memory {
     }
 }
 
-/// The functions for elements that `body` calls.
-pub(super) fn used_by(body: &str) -> String {
-    let all = Pool::ALL.into_iter().flat_map(|pool| Access::ALL.map(|access| Memory { pool, access }));
-    all.map(|memory| memory.functions(body)).collect()
+/// The functions for elements of these variables that `body` calls.
+pub(super) fn used_by(body: &str, views: &[View]) -> String {
+    let mentioned = mentioned(body);
+    views.iter().map(|view| view.functions(&mentioned)).collect()
 }
 
 /// So many bits, all set.

@@ -5,7 +5,8 @@
 //! then the extents that are no constants.
 
 use super::elements::to_word;
-use super::names::{Access, Names, Pool};
+use super::names::Names;
+use super::views::{Access, View, Views};
 use crate::ir::Model;
 use crate::ir::dim::Dim;
 use crate::ir::model::{ForeignFn, Wgsl};
@@ -20,8 +21,8 @@ use std::fmt::Write;
 pub(super) struct ForeignEntry {
     /// Which of the model's foreign functions.
     pub(super) function: usize,
-    /// The buffers of its arguments, and of its result.
-    pub(super) pools: Vec<Pool>,
+    /// The views of its arguments, and of its result.
+    pub(super) views: Views,
 }
 
 impl ForeignEntry {
@@ -35,14 +36,15 @@ impl ForeignEntry {
     ) -> Option<ForeignEntry> {
         model.foreign[function].wgsl.as_ref()?;
         let buffers: Vec<BufferId> = args.iter().chain(results).map(|(buffer, _)| *buffer).collect();
-        Some(ForeignEntry { function, pools: super::pools(plan, &buffers) })
+        let is_written: Vec<bool> = (0..buffers.len()).map(|slot| slot >= args.len()).collect();
+        Some(ForeignEntry { function, views: Views::of(&super::places(plan, &buffers), &is_written) })
     }
 
-    /// The buffers that it writes, or only reads.
-    pub(super) fn bound(&self, write: bool) -> Vec<Pool> {
-        let result = self.pools.last();
-        let of = |pool: &Pool| self.pools.contains(pool) && (Some(pool) == result) == write;
-        Pool::ALL.into_iter().filter(of).collect()
+    /// The variable of a slot.
+    fn variable(&self, slot: usize) -> String {
+        let number = self.views.of_slot[slot];
+        let access = if self.views.written[number] { Access::Write } else { Access::Read };
+        View { number, access }.name()
     }
 
     /// Its name, as the `number`-th of the model's.
@@ -58,8 +60,7 @@ impl ForeignEntry {
         };
         let prefix = format!("f{number}_");
         let word = |k: usize, at: &str| {
-            let access = if Some(&self.pools[k]) == self.pools.last() { Access::Write } else { Access::Read };
-            let word = format!("{}[u32({}) + {at}]", self.pools[k].variable(access), names.slot(k));
+            let word = format!("{}[u32({}) + {at}]", self.variable(k), names.slot(k));
             of_word(function.args[k].1.dtype, word)
         };
         let mut out = function.surroundings(&prefix, &word);
@@ -71,7 +72,7 @@ impl ForeignEntry {
         }
         let (position, call) = function.element(&prefix);
         let value = to_word(result.dtype, &call);
-        let (name, to) = (self.name(number, model), self.pools[first].variable(Access::Write));
+        let (name, to) = (self.name(number, model), self.variable(first));
         let (start, count) = (names.slot(first), names.slot(first + 1));
         let _ = writeln!(
             out,

@@ -1,7 +1,7 @@
 //! Prints the WGSL of a model and the static tables of its dispatches.
 //!
 //! Comes in: a model with its memory plans. Goes out: a WGSL module, and another one of what users wrote, both validated, and
-//! Rust items that hand them to the runtime. Always holds: one entry point per unique kernel and choice of buffers, however
+//! Rust items that hand them to the runtime. Always holds: one entry point per unique kernel and way of seeing its memory, however
 //! often and at whatever offset it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
 mod attend;
@@ -21,21 +21,21 @@ mod scatter;
 mod tables;
 mod titles;
 mod validate;
+mod views;
 
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::neighbours::{Fours, is_packed};
-use crate::ir::plan::{Plan, Plans};
+use crate::ir::plan::{Place, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
 use crate::ir::workgroup::{Sides, Tiles, Workgroup};
 use crate::ir::{DType, Model};
 use contract::Contract;
-use elements::Memory;
 use foreign::ForeignEntry;
 use grid::Grid;
-use names::{Access, Names};
+use names::Names;
+use views::{Access, View, Views};
 
-pub use names::Pool;
 use proc_macro2::TokenStream;
 use scalars::Scalars;
 
@@ -60,13 +60,17 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     for plan in &plans.plans {
         collect(&plan.program.steps, plan, (model, plans), &mut entries);
     }
-    let of_choice = if entries.choices.is_empty() { 0 } else { choose::SLOTS };
+    let of_choice = if entries.has_choice { choose::SLOTS } else { 0 };
     let of_foreign = entries.foreign.iter().map(|entry| foreign::slots(&model.foreign[entry.function]));
     let of_kernel = entries.list.iter().map(|entry| plans.kernels[entry.kernel].slots.len());
     let slots = of_kernel.chain(of_foreign).max();
     let slots = slots.unwrap_or(0).max(of_choice);
     let loops = plans.plans.iter().map(|plan| depth(&plan.program.steps)).max().unwrap_or(0);
-    let names = Names::new(loops, dims.clone(), slots);
+    let of_choice = if entries.has_choice { choose::VIEWS } else { 0 };
+    let of_kernel = entries.list.iter().map(|entry| &entry.views);
+    let of_all = of_kernel.chain(entries.foreign.iter().map(|entry| &entry.views));
+    let views = of_all.map(|views| views.written.len()).max().unwrap_or(0).max(of_choice);
+    let names = Names::new(loops, dims.clone(), slots, views);
     let mut body = String::new();
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
@@ -76,7 +80,9 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
     }
-    entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
+    if entries.has_choice {
+        body += &format!("{}\n", choose::print());
+    }
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
     let (wgsl, foreign) = (module(&names, &body), module(&names, &foreign.collect::<String>()));
     let items = tables::tables(model, plans, &names, &entries, (&wgsl, &foreign));
@@ -95,7 +101,7 @@ fn module(names: &Names, entries: &str) -> String {
     wgsl
 }
 
-/// An entry point: a kernel bound to buffers of the device.
+/// An entry point: a kernel that sees memory in a certain way.
 pub struct EntryPoint {
     /// Its name in the text.
     pub name: String,
@@ -103,8 +109,8 @@ pub struct EntryPoint {
     prefix: String,
     /// The number of the kernel.
     pub kernel: usize,
-    /// The buffer of each slot.
-    pub pools: Vec<Pool>,
+    /// How it sees the memory of its slots.
+    pub views: Views,
     /// Whether it is the one of larger tiles, which follows that of the others.
     pub is_larger: bool,
     /// What a workgroup costs, where there are both.
@@ -118,18 +124,12 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// The buffers that the entry point writes, or only reads.
-    pub fn bound(&self, kernel: &Kernel, write: bool) -> Vec<Pool> {
-        let written = |pool: Pool| self.pools.iter().zip(&kernel.slots).any(|(&of, slot)| of == pool && slot.write);
-        Pool::ALL.into_iter().filter(|&pool| self.pools.contains(&pool) && written(pool) == write).collect()
-    }
-
     /// How the entry point sees a buffer.
-    fn access(&self, kernel: &Kernel, pool: Pool) -> Access {
-        let slots = self.pools.iter().zip(&kernel.slots).filter(|&(&of, slot)| of == pool && slot.write);
-        let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
-        let fours = Fours::scheduled(kernel);
-        let has_fours = fours.is_some_and(|fours| fours.sees(&|slot| self.pools[slot] == pool));
+    fn access(&self, kernel: &Kernel, view: usize) -> Access {
+        let of_view = |slot: usize| self.views.of_slot[slot] == view;
+        let written = kernel.slots.iter().enumerate().filter(|(slot, own)| of_view(*slot) && own.write);
+        let written: Vec<DType> = written.map(|(_, slot)| slot.dtype).collect();
+        let has_fours = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
         match (written.as_slice(), has_fours) {
             ([], false) => Access::Read,
             ([], true) => Access::ReadFours,
@@ -143,24 +143,25 @@ impl EntryPoint {
 #[derive(Default)]
 struct Entries {
     list: Vec<EntryPoint>,
-    /// The buffers in which selectors of branches lie; their entry points follow those of the list.
-    choices: Vec<Pool>,
-    /// Foreign functions with WGSL; their entry points follow those of the choices.
+    /// Whether there are branches; the entry point that chooses a case follows those of the list.
+    has_choice: bool,
+    /// Foreign functions with WGSL; their entry points are the last ones.
     foreign: Vec<ForeignEntry>,
 }
 
 impl Entries {
     /// The number of the first entry point that runs WGSL of the user.
     fn first_foreign(&self) -> usize {
-        self.list.len() + self.choices.len()
+        self.list.len() + usize::from(self.has_choice)
     }
 
-    fn find(&self, kernel: usize, pools: &[Pool]) -> Option<usize> {
-        self.list.iter().position(|entry| entry.kernel == kernel && entry.pools == pools)
+    /// The number of the entry point of a kernel, the first one if there are two for different tiles.
+    fn find(&self, kernel: usize, views: &Views) -> Option<usize> {
+        self.list.iter().position(|entry| entry.kernel == kernel && entry.views == *views)
     }
 
-    fn add(&mut self, number: usize, kernel: &Kernel, pools: Vec<Pool>) {
-        if self.find(number, &pools).is_none() {
+    fn add(&mut self, number: usize, kernel: &Kernel, views: &Views) {
+        if self.find(number, views).is_none() {
             let variant = self.list.iter().filter(|entry| entry.kernel == number && !entry.is_larger).count();
             let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
             let title = titles::title(kernel);
@@ -172,7 +173,7 @@ impl Entries {
                 name: format!("k{number}{variant}_{title}{}", if is_larger { "_larger" } else { "" }),
                 prefix: format!("k{number}{variant}{}", if is_larger { "l" } else { "" }),
                 kernel: number,
-                pools: pools.clone(),
+                views: views.clone(),
                 is_larger,
                 cost: tiles.map_or(0, |tiles| tiles.costs(is_larger)),
                 groups: Dim::from(0),
@@ -205,9 +206,15 @@ fn depth(steps: &[Step<KernelId>]) -> usize {
     steps.iter().map(of).max().unwrap_or(0)
 }
 
-/// The buffers of a launch's slots.
-fn pools(plan: &Plan, buffers: &[BufferId]) -> Vec<Pool> {
-    buffers.iter().map(|&buffer| Pool::of(plan.places[buffer.0].pool)).collect()
+/// Where the buffers of a launch's slots lie.
+fn places<'p>(plan: &'p Plan, buffers: &[BufferId]) -> Vec<&'p Place> {
+    buffers.iter().map(|buffer| &plan.banked[buffer.0]).collect()
+}
+
+/// The views of a launch.
+fn views(plan: &Plan, kernel: &Kernel, buffers: &[BufferId]) -> Views {
+    let is_written: Vec<bool> = kernel.slots.iter().map(|slot| slot.write).collect();
+    Views::of(&places(plan, buffers), &is_written)
 }
 
 fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries: &mut Entries) {
@@ -215,17 +222,15 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries:
     for step in steps {
         match step {
             Step::Launch { kernel, buffers } => {
-                entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
+                let (number, kernel) = (kernel.0, &plans.kernels[kernel.0]);
+                entries.add(number, kernel, &views(plan, kernel, buffers));
             }
             Step::Foreign { function, args, results } => {
                 let new = ForeignEntry::of(model, *function, plan, args, results);
                 entries.foreign.extend(new.filter(|new| !entries.foreign.contains(new)));
             }
-            Step::Branch { selector, cases } => {
-                let pool = pools(plan, &[*selector])[0];
-                if !entries.choices.contains(&pool) {
-                    entries.choices.push(pool);
-                }
+            Step::Branch { selector: _, cases } => {
+                entries.has_choice = true;
                 cases.iter().for_each(|case| collect(case, plan, of, entries));
             }
             Step::Loop { body, count: _, reverse: _ } => collect(body, plan, of, entries),
@@ -260,7 +265,8 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
     let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
     let workgroup = workgroup.of_entry(entry.is_larger);
     let (threads, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
-    let memory = entry.pools.iter().map(|&pool| Memory { pool, access: entry.access(kernel, pool) }).collect();
+    let of_slot = entry.views.of_slot.iter();
+    let memory = of_slot.map(|&number| View { number, access: entry.access(kernel, number) }).collect();
     let scalars = Scalars::new(names, kernel, memory);
     let name = &entry.name;
     let other = || unreachable!("verify refuses {workgroup:?}");

@@ -1,131 +1,15 @@
 //! How dimensions, indices and memory are written in WGSL.
 //!
-//! Comes in: dimensions, indices, pools. Goes out: expressions of type i32 and names. Always holds: whatever a name
+//! Comes in: dimensions and indices. Goes out: expressions of type i32 and names. Always holds: whatever a name
 //! stands for is a function or variable that `preamble` declares, and the binding numbers are those of the runtime's
 //! `gpu::Program`.
 
 use super::elements;
+use super::views::{Access, View, mentioned};
 use crate::ir::Dim;
 use crate::ir::dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::plan;
 use std::fmt::Write;
-
-/// A buffer of the device.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Pool {
-    /// All parameters.
-    Weights,
-    /// All gradients, laid out as the parameters.
-    Gradients,
-    /// All states of the optimiser one after the other, each laid out as the parameters; outside of training those of
-    /// the session.
-    State,
-    /// All arguments of the call one after the other.
-    Inputs,
-    /// The random key and the numbers of a step.
-    Numbers,
-    /// The parameter group of each chunk.
-    Groups,
-    /// Everything that dies with the call or is read from it.
-    Scratch,
-    /// The workgroups of the dispatches in branches.
-    Dispatch,
-}
-
-impl Pool {
-    pub(super) const ALL: [Pool; 8] = [
-        Pool::Weights,
-        Pool::Gradients,
-        Pool::State,
-        Pool::Inputs,
-        Pool::Numbers,
-        Pool::Groups,
-        Pool::Scratch,
-        Pool::Dispatch,
-    ];
-
-    pub(super) fn of(pool: plan::Pool) -> Pool {
-        match pool {
-            plan::Pool::Argument(_) => Pool::Inputs,
-            plan::Pool::Weights => Pool::Weights,
-            plan::Pool::Gradients => Pool::Gradients,
-            // A step of training knows no session, so that both kinds of state share a binding.
-            plan::Pool::State(_) | plan::Pool::Session => Pool::State,
-            plan::Pool::Numbers => Pool::Numbers,
-            plan::Pool::Groups => Pool::Groups,
-            // A pool of their own would be one binding more than every device has.
-            plan::Pool::Scratch | plan::Pool::Partial => Pool::Scratch,
-        }
-    }
-
-    /// The runtime's name of it.
-    pub(super) fn rust(self) -> &'static str {
-        match self {
-            Pool::Weights => "Weights",
-            Pool::Gradients => "Gradients",
-            Pool::State => "State",
-            Pool::Inputs => "Inputs",
-            Pool::Numbers => "Numbers",
-            Pool::Groups => "Groups",
-            Pool::Scratch => "Scratch",
-            Pool::Dispatch => "Dispatch",
-        }
-    }
-
-    /// The variable through which an entry point sees it.
-    pub(super) fn variable(self, access: Access) -> String {
-        let suffix = match access {
-            Access::Read => "r",
-            Access::Write => "w",
-            Access::Atomic => "a",
-            Access::ReadFours => "r4",
-            Access::WriteFours => "w4",
-        };
-        format!("{}_{suffix}", self.rust().to_lowercase())
-    }
-
-    fn declaration(self, access: Access) -> String {
-        let (written, mode, word) = match access {
-            Access::Read => (0, "read", "u32"),
-            Access::Write => (1, "read_write", "u32"),
-            Access::Atomic => (1, "read_write", "atomic<u32>"),
-            Access::ReadFours => (0, "read", "vec4<u32>"),
-            Access::WriteFours => (1, "read_write", "vec4<u32>"),
-        };
-        let (binding, variable) = (1 + 2 * self as usize + written, self.variable(access));
-        format!("@group(0) @binding({binding}) var<storage, {mode}> {variable}: array<{word}>;\n")
-    }
-}
-
-/// How an entry point sees a buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Access {
-    /// It only reads it.
-    Read,
-    /// It writes whole words, each in one invocation.
-    Write,
-    /// It writes elements of which several share a word, and different invocations write them.
-    Atomic,
-    /// It only reads it, four words at a time where it can.
-    ReadFours,
-    /// All that it writes is four words at a time, each four in one invocation, and it reads so where it can. A write of
-    /// one of four words may write all of them, so there is none.
-    WriteFours,
-}
-
-impl Access {
-    pub(super) const ALL: [Access; 5] =
-        [Access::Read, Access::Write, Access::Atomic, Access::ReadFours, Access::WriteFours];
-
-    /// Whether it sees vectors of four words.
-    pub(super) fn sees_fours(self) -> bool {
-        match self {
-            Access::Read | Access::Write | Access::Atomic => false,
-            Access::ReadFours | Access::WriteFours => true,
-        }
-    }
-}
 
 /// What axes and scalars are called at one of several positions that are printed one after the other.
 pub(super) trait Called {
@@ -148,16 +32,17 @@ impl Called for Plain {
     }
 }
 
-/// What a model's kernels have in common: how deep loops are nested, the named dimensions and the most slots of a kernel.
+/// What a model's kernels have in common: how deep loops are nested, the named dimensions, and the most slots and views of a kernel.
 pub(super) struct Names {
     loops: usize,
     dims: Vec<String>,
     slots: usize,
+    views: usize,
 }
 
 impl Names {
-    pub(super) fn new(loops: usize, dims: Vec<String>, slots: usize) -> Names {
-        Names { loops, dims, slots }
+    pub(super) fn new(loops: usize, dims: Vec<String>, slots: usize, views: usize) -> Names {
+        Names { loops, dims, slots, views }
     }
 
     /// The loops around a launch whose turns the `call` uniform holds.
@@ -273,13 +158,12 @@ impl Names {
             "struct Call {{\n    words: array<vec4<u32>, {words}>,\n}}\n\n\
              @group(0) @binding(0) var<uniform> call: Call;\n"
         );
-        let elements = elements::used_by(body);
-        for (pool, access) in Pool::ALL.into_iter().flat_map(|pool| Access::ALL.map(|access| (pool, access))) {
-            let element = format!("{}[", pool.variable(access));
-            if body.contains(&element) || elements.contains(&element) {
-                text += &pool.declaration(access);
-            }
-        }
+        let views: Vec<View> =
+            (0..self.views).flat_map(|number| Access::ALL.map(|access| View { number, access })).collect();
+        let elements = elements::used_by(body, &views);
+        let (own, of_elements) = (mentioned(body), mentioned(&elements));
+        let seen = |name: &str| own.contains(name) || of_elements.contains(name);
+        views.iter().filter(|view| seen(&view.name())).for_each(|view| text += &view.declaration());
         text += "\n";
         let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
         if body.contains("no_bits()") {
@@ -318,7 +202,7 @@ mod tests {
 
     #[test]
     fn printed_indices_mean_what_they_are() {
-        let names = Names::new(0, vec!["N".into()], 0);
+        let names = Names::new(0, vec!["N".into()], 0, 0);
         let mut compared = 0;
         for seed in 0..COUNT {
             let mut random = Random::new(seed);

@@ -4,10 +4,11 @@
 //! once per scope. Always holds: one arm per primitive, and a load runs only where all its guards hold.
 
 use super::convert::convert;
-use super::elements::{Memory, mask};
+use super::elements::mask;
 use super::names::{Called, Names};
 use super::pairs;
 use super::positions::Positions;
+use super::views::View;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::neighbours::Fours;
@@ -22,7 +23,7 @@ pub(super) struct Scalars<'a> {
     pub(super) names: &'a Names,
     pub(super) kernel: &'a Kernel,
     /// For each slot where it lies.
-    memory: Vec<Memory>,
+    memory: Vec<View>,
     /// The loads and stores of four neighbours, where invocations have such.
     pub(super) fours: Option<Fours<'a>>,
     dtypes: Vec<DType>,
@@ -30,7 +31,7 @@ pub(super) struct Scalars<'a> {
 }
 
 impl<'a> Scalars<'a> {
-    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<Memory>) -> Scalars<'a> {
+    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<View>) -> Scalars<'a> {
         let (varying, fours) = (Varying::of(kernel), Fours::scheduled(kernel));
         Scalars { names, kernel, memory, fours, dtypes: kernel.dtypes(), varying }
     }

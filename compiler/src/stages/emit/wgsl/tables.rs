@@ -7,14 +7,18 @@ use super::super::face::needs::room;
 use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
-use super::{Entries, EntryPoint, choose, pools};
+use super::views::{Pool, Views};
+use super::{Entries, choose, views};
 use crate::ir::dim::{Atom, Dim};
-use crate::ir::model::{Argument, Function};
+use crate::ir::index::Atom as IndexAtom;
+use crate::ir::kernel::Kernel;
+use crate::ir::model::{Argument, Effect, Function};
 use crate::ir::plan::{self, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
+use crate::ir::turns;
 use crate::ir::workgroup::PLAIN;
 use crate::ir::{Model, Type};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::quote;
 
 /// Prints `PROGRAM` and `PLANS`.
@@ -25,40 +29,27 @@ pub(super) fn tables(
     entries: &Entries,
     (wgsl, foreign_wgsl): (&str, &str),
 ) -> TokenStream {
-    let tables = Tables { model, names, entries };
-    let listed = entries.list.iter().map(|entry| {
-        let pool = |write| {
-            let pools = entry.bound(&plans.kernels[entry.kernel], write);
-            let pools = pools.iter().map(|pool| quote::format_ident!("{}", pool.rust()));
-            quote!(&[#(rt::gpu::Pool::#pools),*])
-        };
-        let (name, reads, writes) = (&entry.name, pool(false), pool(true));
-        quote!(rt::gpu::Entry { name: #name, reads: #reads, writes: #writes })
-    });
+    let tables = Tables { model, kernels: &plans.kernels, names, entries };
+    let listed = entries.list.iter().map(|entry| (entry.name.clone(), entry.views.written.clone()));
+    let choice = entries.has_choice.then(|| (choose::NAME.to_owned(), vec![false, true]));
+    let foreign = entries.foreign.iter().enumerate();
+    let foreign = foreign.map(|(number, entry)| (entry.name(number, model), entry.views.written.clone()));
+    let listed = listed
+        .chain(choice)
+        .chain(foreign)
+        .map(|(name, views)| quote!(rt::gpu::Entry { name: #name, writes: &[#(#views),*] }));
     let call = names.call_words();
     let (loops, dims) = (names.loops(), names.dims().len());
-    let choices = entries.choices.iter().map(|&pool| {
-        let (name, pool) = (choose::name(pool), quote::format_ident!("{}", pool.rust()));
-        quote!(rt::gpu::Entry { name: #name, reads: &[rt::gpu::Pool::#pool], writes: &[rt::gpu::Pool::Dispatch] })
-    });
-    let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| {
-        let pools = |write| entry.bound(write).into_iter().map(|pool| quote::format_ident!("{}", pool.rust()));
-        let (name, reads, writes) = (entry.name(number, model), pools(false), pools(true));
-        quote!(rt::gpu::Entry {
-            name: #name, reads: &[#(rt::gpu::Pool::#reads),*], writes: &[#(rt::gpu::Pool::#writes),*],
-        })
-    });
-    let listed = listed.chain(choices).chain(foreign);
     let first_foreign = entries.first_foreign();
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
-    let of_choice = if entries.choices.is_empty() { 0 } else { PLAIN };
+    let of_choice = if entries.has_choice { PLAIN } else { 0 };
     let of_foreign = if entries.foreign.is_empty() { 0 } else { PLAIN };
     let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
-    let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
+    let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.of(function, plan).plan());
     let count = plans.plans.len();
     let gradients = model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (function, plan))| {
         let before = &plan.program.steps[..plan.update(&plans.kernels)];
-        let update = tables.commands(before, function, plan).len();
+        let update = tables.of(function, plan).commands(before, &mut vec![]).len();
         quote! {
             rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
         }
@@ -81,62 +72,89 @@ pub(super) fn tables(
 
 struct Tables<'a> {
     model: &'a Model,
+    kernels: &'a [Kernel],
     names: &'a Names,
     entries: &'a Entries,
 }
 
-impl Tables<'_> {
-    fn plan(&self, function: &Function, plan: &Plan) -> TokenStream {
-        let position = |name: &String| self.names.dims().iter().position(|known| known == name).unwrap_or_default();
-        let dims = function.dims.iter().map(|dim| position(&dim.name));
-        let results = (0..).take_while(|&k| plan.program.buffers.iter().any(|b| b.role == Role::Result(k))).count();
-        let commands = self.commands(&plan.program.steps, function, plan);
-        let partial = partial(function, &plan.partial);
+impl<'a> Tables<'a> {
+    fn of(&'a self, function: &'a Function, plan: &'a Plan) -> Table<'a> {
+        Table { tables: self, function, plan }
+    }
+}
+
+/// The table of a function.
+struct Table<'a> {
+    tables: &'a Tables<'a>,
+    function: &'a Function,
+    plan: &'a Plan,
+}
+
+impl Table<'_> {
+    fn plan(&self) -> TokenStream {
+        let names = self.tables.names;
+        let position = |name: &String| names.dims().iter().position(|known| known == name).unwrap_or_default();
+        let dims = self.function.dims.iter().map(|dim| position(&dim.name));
+        let role = |role: Role| self.plan.program.buffers.iter().position(|buffer| buffer.role == role).map(BufferId);
+        let results = (0..).map_while(|k| role(Role::Result(k))).map(|buffer| self.result(buffer));
+        let updated = role(Role::Effect(Effect::Updated)).map(|buffer| self.result(buffer));
+        let updated = match updated {
+            Some(updated) => quote!(::core::option::Option::Some(#updated)),
+            None => quote!(::core::option::Option::None),
+        };
+        let commands = self.commands(&self.plan.program.steps, &mut vec![]);
+        let banks = self.plan.banks.iter().map(|words| words_of_bank(self.function, words));
         quote! {
-            rt::gpu::Plan { dims: &[#(#dims),*], results: #results, partial: #partial, commands: &[#(#commands),*] }
+            rt::gpu::Plan {
+                dims: &[#(#dims),*],
+                results: &[#(#results),*],
+                updated: #updated,
+                banks: [#(#banks),*],
+                commands: &[#(#commands),*],
+            }
         }
     }
 
-    fn commands(&self, steps: &[Step<KernelId>], function: &Function, plan: &Plan) -> Vec<TokenStream> {
-        steps.iter().flat_map(|step| self.command(step, function, plan)).collect()
+    /// Where what is read after the last launch lies.
+    fn result(&self, buffer: BufferId) -> TokenStream {
+        let pool = Pool::of(self.plan.banked[buffer.0].pool).rust();
+        let offset = self.offset(buffer);
+        let (dims, offset) = (parameter([&offset]), self.value(&offset));
+        quote!(rt::gpu::Found { pool: #pool, offset: |#dims| #offset })
     }
 
-    fn command(&self, step: &Step<KernelId>, function: &Function, plan: &Plan) -> Vec<TokenStream> {
+    /// Commands inside of loops with so many turns, outermost first.
+    fn commands(&self, steps: &[Step<KernelId>], loops: &mut Vec<Dim>) -> Vec<TokenStream> {
+        steps.iter().flat_map(|step| self.command(step, loops)).collect()
+    }
+
+    fn command(&self, step: &Step<KernelId>, loops: &mut Vec<Dim>) -> Vec<TokenStream> {
         let command = match step {
-            Step::Fused { steps, kernel: _, buffers: _ } => return self.commands(steps, function, plan),
-            Step::Launch { kernel, buffers } => {
-                let pools = pools(plan, buffers);
-                let find = |entry: &EntryPoint| entry.kernel == kernel.0 && entry.pools == pools;
-                let Some(entry) = self.entries.list.iter().position(find) else {
-                    unreachable!("an entry point was made for every launch")
-                };
-                return self.dispatches(entry, buffers, function, plan);
-            }
+            Step::Fused { steps, kernel: _, buffers: _ } => return self.commands(steps, loops),
+            Step::Launch { kernel, buffers } => return self.dispatches(*kernel, buffers, loops),
             Step::Foreign { function: number, args, results } => {
-                if let Some(entry) = ForeignEntry::of(self.model, *number, plan, args, results) {
-                    return vec![self.foreign_dispatch(&entry, args, results, function, plan)];
+                if let Some(entry) = ForeignEntry::of(self.tables.model, *number, self.plan, args, results) {
+                    return vec![self.foreign_dispatch(&entry, args, results)];
                 }
-                let call = self.foreign(args, results, function, plan);
-                let (name, number) = (&self.model.foreign[*number].name, *number as u16);
+                let call = self.foreign(args, results);
+                let (name, number) = (&self.tables.model.foreign[*number].name, *number as u16);
                 quote!(rt::gpu::Command::Foreign { function: #number, name: #name, call: #call })
             }
             Step::Branch { selector, cases } => {
-                let pool = pools(plan, &[*selector])[0];
-                let Some(choice) = self.entries.choices.iter().position(|&known| known == pool) else {
-                    unreachable!("an entry point was made for every choice")
-                };
-                let entry = (self.entries.list.len() + choice) as u16;
-                let launch = self.launch(&Dim::from(1), &[*selector], function, plan);
+                let entry = self.tables.entries.list.len() as u16;
+                let selector = Slot { buffer: *selector, view: 0, turns: vec![] };
+                let launch = self.launch(&Dim::from(1), &[selector], &[]);
                 let cases = cases.iter().map(|case| {
-                    let commands = self.commands(case, function, plan);
+                    let commands = self.commands(case, loops);
                     quote!(&[#(#commands),*])
                 });
                 quote!(rt::gpu::Command::Branch { entry: #entry, launch: #launch, cases: &[#(#cases),*] })
             }
             Step::Loop { count, reverse, body } => {
-                // A parameter that nothing mentions stays unnamed, so that no warning arises.
-                let dims = if count.as_const().is_some() { quote!(_) } else { quote!(dims) };
-                let (count, body) = (value(function, count), self.commands(body, function, plan));
+                loops.push(count.clone());
+                let body = self.commands(body, loops);
+                loops.pop();
+                let (dims, count) = (parameter([count]), self.value(count));
                 quote!(rt::gpu::Command::Repeat { count: |#dims| #count, reverse: #reverse, body: &[#(#body),*] })
             }
         };
@@ -144,25 +162,44 @@ impl Tables<'_> {
     }
 
     /// The dispatch of a kernel, or those of its two tiles, of which a call has one.
-    fn dispatches(&self, entry: usize, buffers: &[BufferId], function: &Function, plan: &Plan) -> Vec<TokenStream> {
-        let own = &self.entries.list[entry];
-        let larger = self.entries.list.get(entry + 1).filter(|larger| larger.is_larger);
-        let Some(larger) = larger else {
-            let (launch, entry) = (self.launch(&own.groups, buffers, function, plan), entry as u16);
+    fn dispatches(&self, number: KernelId, buffers: &[BufferId], loops: &[Dim]) -> Vec<TokenStream> {
+        let (kernel, entries) = (&self.tables.kernels[number.0], &self.tables.entries);
+        let views = views(self.plan, kernel, buffers);
+        let Some(entry) = entries.find(number.0, &views) else {
+            unreachable!("an entry point was made for every launch")
+        };
+        let own = &entries.list[entry];
+        let slots = self.slots(kernel, &views, buffers, loops);
+        let Some(larger) = entries.list.get(entry + 1).filter(|larger| larger.is_larger) else {
+            let (launch, entry) = (self.launch(&own.groups, &slots, &[]), entry as u16);
             return vec![quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })];
         };
         let ways = [own, larger].map(|way| {
-            let (groups, cost) = (value(function, &way.groups), Literal::u64_unsuffixed(way.cost.into()));
+            let (groups, cost) = (self.value(&way.groups), Literal::u64_unsuffixed(way.cost.into()));
             quote!((#groups, #cost))
         });
-        let slot = |&buffer: &BufferId| value(function, &self.offset(buffer, function, plan));
-        let slots: Vec<TokenStream> = buffers.iter().map(slot).collect();
+        let slots: Vec<TokenStream> = slots.iter().map(|slot| self.slot(slot)).collect();
         let of_way = |way: usize| {
             let (number, way) = ((entry + way) as u16, Literal::usize_unsuffixed(way));
-            let launch = quote!(|dims, launch| launch.set_way(#way, [#(#ways),*], &[#(#slots),*]));
+            let launch = quote!(|dims, launch| { launch.set_way(#way, [#(#ways),*]) #(.#slots)*; });
             quote!(rt::gpu::Command::Dispatch { entry: #number, launch: #launch })
         };
         vec![of_way(0), of_way(1)]
+    }
+
+    /// The slots of a kernel inside of loops.
+    fn slots(&self, kernel: &Kernel, views: &Views, buffers: &[BufferId], loops: &[Dim]) -> Vec<Slot> {
+        let starts = turns::starts(kernel);
+        let slot = |(slot, &buffer): (usize, &BufferId)| {
+            let words = |elements: &Dim| kernel.slots[slot].dtype.words(elements);
+            let of_level = |level: usize| {
+                let terms = starts[slot].terms.iter().filter(|(atom, _)| *atom == IndexAtom::Loop(level));
+                terms.map(|(_, stride)| words(stride)).next().unwrap_or_default()
+            };
+            let turns = loops.iter().rev().enumerate().map(|(level, count)| (of_level(level), count.clone()));
+            Slot { buffer, view: views.of_slot[slot], turns: turns.collect() }
+        };
+        buffers.iter().enumerate().map(slot).collect()
     }
 
     /// The dispatch of a foreign function that has WGSL.
@@ -171,38 +208,57 @@ impl Tables<'_> {
         entry: &ForeignEntry,
         args: &[(BufferId, Type)],
         results: &[(BufferId, Type)],
-        function: &Function,
-        plan: &Plan,
     ) -> TokenStream {
-        let Some(number) = self.entries.foreign.iter().position(|known| known == entry) else {
+        let entries = &self.tables.entries;
+        let Some(number) = entries.foreign.iter().position(|known| known == entry) else {
             unreachable!("an entry point was made for every call")
         };
-        let numbers = foreign::numbers(&self.model.foreign[entry.function], args, results);
+        let numbers = foreign::numbers(&self.tables.model.foreign[entry.function], args, results);
         let groups = numbers[0].ceil_div(PLAIN.into());
-        let buffers = args.iter().chain(results).map(|(buffer, _)| self.offset(*buffer, function, plan));
-        let launch = launch(&groups, buffers.chain(numbers), function);
-        let entry = (self.entries.first_foreign() + number) as u16;
+        let buffers = args.iter().chain(results).zip(&entry.views.of_slot);
+        let slots: Vec<Slot> =
+            buffers.map(|((buffer, _), &view)| Slot { buffer: *buffer, view, turns: vec![] }).collect();
+        let launch = self.launch(&groups, &slots, &numbers);
+        let entry = (entries.first_foreign() + number) as u16;
         quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
     }
 
-    fn launch(&self, groups: &Dim, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
-        launch(groups, buffers.iter().map(|&buffer| self.offset(buffer, function, plan)), function)
+    /// Sets the workgroups and slots of a dispatch, and further numbers that it is given.
+    fn launch(&self, groups: &Dim, slots: &[Slot], numbers: &[Dim]) -> TokenStream {
+        let calls: Vec<TokenStream> = slots.iter().map(|slot| self.slot(slot)).collect();
+        let numbers: Vec<TokenStream> = numbers.iter().map(|number| self.value(number)).collect();
+        let groups = self.value(groups);
+        let text = quote!({ launch.set(#groups) #(.#calls)* #(.number(#numbers))*; });
+        // A parameter that nothing mentions stays unnamed, so that no warning arises.
+        let dims = if mentions_dims(text.clone()) { quote!(dims) } else { quote!(_) };
+        quote!(|#dims, launch| #text)
+    }
+
+    /// Tells a launch what one of its slots is.
+    fn slot(&self, slot: &Slot) -> TokenStream {
+        let (buffer, place) = (&self.plan.program.buffers[slot.buffer.0], &self.plan.banked[slot.buffer.0]);
+        let own = |(stride, count): &(Dim, Dim)| stride.clone() * (count.clone() - 1.into());
+        let others = slot.turns.iter().map(own).fold(Dim::default(), |sum, words| sum + words);
+        let words = self.value(&(buffer.dtype.words(&place.len) - others));
+        let (view, pool) = (Literal::usize_unsuffixed(slot.view), Pool::of(place.pool).rust());
+        let offset = self.value(&self.offset(slot.buffer));
+        match slot.turns.iter().all(|(stride, _)| stride.is(0)) {
+            true => quote!(slot(#view, #pool, #offset, #words)),
+            false => {
+                let strides = slot.turns.iter().map(|(stride, _)| self.value(stride));
+                quote!(slice(#view, #pool, #offset, #words, &[#(#strides),*]))
+            }
+        }
     }
 
     /// Fills in where the arguments and results of a foreign call lie.
-    fn foreign(
-        &self,
-        args: &[(BufferId, Type)],
-        results: &[(BufferId, Type)],
-        function: &Function,
-        plan: &Plan,
-    ) -> TokenStream {
+    fn foreign(&self, args: &[(BufferId, Type)], results: &[(BufferId, Type)]) -> TokenStream {
         let operand = |method: &str, (buffer, ty): &(BufferId, Type)| {
             let method = quote::format_ident!("{method}");
-            let pool = quote::format_ident!("{}", pools(plan, &[*buffer])[0].rust());
-            let offset = value(function, &self.offset(*buffer, function, plan));
-            let shape = ty.shape.iter().map(|extent| value(function, extent));
-            quote!(call.#method(rt::gpu::Pool::#pool, #offset, &[#(#shape),*]);)
+            let pool = Pool::of(self.plan.banked[buffer.0].pool).rust();
+            let offset = self.value(&self.offset(*buffer));
+            let shape = ty.shape.iter().map(|extent| self.value(extent));
+            quote!(call.#method(#pool, #offset, &[#(#shape),*]);)
         };
         let args: Vec<TokenStream> = args.iter().map(|arg| operand("arg", arg)).collect();
         let results: Vec<TokenStream> = results.iter().map(|result| operand("result", result)).collect();
@@ -211,36 +267,53 @@ impl Tables<'_> {
     }
 
     /// The first word of a buffer in the device's buffer of its role.
-    fn offset(&self, buffer: BufferId, function: &Function, plan: &Plan) -> Dim {
-        let place = &plan.places[buffer.0];
+    fn offset(&self, buffer: BufferId) -> Dim {
+        let place = &self.plan.banked[buffer.0];
         let base = match place.pool {
-            plan::Pool::Argument(k) => argument_offset(function, k),
-            plan::Pool::State(k) => (k * self.model.pool_len()).into(),
+            plan::Pool::Argument(k) => argument_offset(self.function, k),
+            plan::Pool::State(k) => (k * self.tables.model.pool_len()).into(),
             plan::Pool::Weights
             | plan::Pool::Session
             | plan::Pool::Gradients
             | plan::Pool::Numbers
             | plan::Pool::Groups
-            | plan::Pool::Scratch => Dim::default(),
-            plan::Pool::Partial => plan.scratch.clone(),
+            | plan::Pool::Scratch
+            | plan::Pool::Bank(_) => Dim::default(),
         };
         base + place.offset.clone()
     }
+
+    /// A dimension as an expression of type u64.
+    fn value(&self, dim: &Dim) -> TokenStream {
+        value(self.function, dim)
+    }
 }
 
-/// Sets the workgroups and slots of a dispatch.
-fn launch(groups: &Dim, slots: impl IntoIterator<Item = Dim>, function: &Function) -> TokenStream {
-    let slots: Vec<Dim> = slots.into_iter().collect();
-    // A parameter that nothing mentions stays unnamed, so that no warning arises.
-    let constant = slots.iter().chain([groups]).all(|dim| dim.as_const().is_some());
-    let dims = if constant { quote!(_) } else { quote!(dims) };
-    let groups = value(function, groups);
-    let slots = slots.iter().map(|slot| value(function, slot));
-    quote!(|#dims, launch| launch.set(#groups, &[#(#slots),*]))
+/// What a launch is bound to.
+struct Slot {
+    buffer: BufferId,
+    view: usize,
+    /// For each loop around, the innermost first, how many words its turns go on, and how many turns there are.
+    turns: Vec<(Dim, Dim)>,
 }
 
-/// How many words of partial results there are, if a device can count them.
-fn partial(function: &Function, words: &Dim) -> TokenStream {
+/// The parameter of a closure over dimensions; one that nothing mentions stays unnamed, so that no warning arises.
+fn parameter<'d>(mentioned: impl IntoIterator<Item = &'d Dim>) -> TokenStream {
+    let constant = mentioned.into_iter().all(|dim| dim.as_const().is_some());
+    if constant { quote!(_) } else { quote!(dims) }
+}
+
+/// Whether an expression mentions the named dimensions.
+fn mentions_dims(text: TokenStream) -> bool {
+    text.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "dims",
+        TokenTree::Group(group) => mentions_dims(group.stream()),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// How many words of a bank there are, if a device can count them.
+fn words_of_bank(function: &Function, words: &Dim) -> TokenStream {
     let mut names = vec![];
     words.names(&mut |name| names.push(name.to_owned()));
     let dims = function.dims.iter().enumerate().filter(|(_, dim)| names.contains(&dim.name)).map(|(at, dim)| {

@@ -1,0 +1,189 @@
+//! Views: the variables through which an entry point sees the memory of a device.
+//!
+//! Comes in: where the buffers of a launch lie. Goes out: for each slot the number of its variable, and how that sees memory.
+//! Always holds: view `n` is binding `1 + n`, as the runtime's `gpu::Program` has it; memory that a launch writes is seen through
+//! one variable, because no device binds a buffer twice where it is written; a launch has no more views than every device binds
+//! buffers, where it touches no more pools.
+
+use crate::ir::plan::{self, Place};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::BTreeSet;
+
+/// The storage buffers of an entry point that every device binds.
+const BUFFERS: usize = 8;
+
+/// A buffer of the device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Pool {
+    /// All parameters.
+    Weights,
+    /// All gradients, laid out as the parameters.
+    Gradients,
+    /// All states of the optimiser one after the other, each laid out as the parameters; outside of training those of
+    /// the session.
+    State,
+    /// All arguments of the call one after the other.
+    Inputs,
+    /// The random key and the numbers of a step.
+    Numbers,
+    /// The parameter group of each chunk.
+    Groups,
+    /// A part of what dies with the call or is read from it.
+    Bank(usize),
+}
+
+impl Pool {
+    pub(super) fn of(pool: plan::Pool) -> Pool {
+        match pool {
+            plan::Pool::Argument(_) => Pool::Inputs,
+            plan::Pool::Weights => Pool::Weights,
+            plan::Pool::Gradients => Pool::Gradients,
+            // A step of training knows no session, so that both kinds of state share a binding.
+            plan::Pool::State(_) | plan::Pool::Session => Pool::State,
+            plan::Pool::Numbers => Pool::Numbers,
+            plan::Pool::Groups => Pool::Groups,
+            plan::Pool::Bank(bank) => Pool::Bank(bank),
+            // What no step of a GPU uses has no words anywhere.
+            plan::Pool::Scratch => Pool::Bank(0),
+        }
+    }
+
+    /// The runtime's name of it.
+    pub(super) fn rust(self) -> TokenStream {
+        let name = match self {
+            Pool::Weights => "Weights",
+            Pool::Gradients => "Gradients",
+            Pool::State => "State",
+            Pool::Inputs => "Inputs",
+            Pool::Numbers => "Numbers",
+            Pool::Groups => "Groups",
+            Pool::Bank(_) => "Bank",
+        };
+        let name = format_ident!("{name}");
+        match self {
+            Pool::Bank(bank) => {
+                let bank = Literal::usize_unsuffixed(bank);
+                quote!(rt::gpu::Pool::#name(#bank))
+            }
+            Pool::Weights | Pool::Gradients | Pool::State | Pool::Inputs => quote!(rt::gpu::Pool::#name),
+            Pool::Numbers | Pool::Groups => quote!(rt::gpu::Pool::#name),
+        }
+    }
+}
+
+/// The views of an entry point.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Views {
+    /// The view of each slot.
+    pub of_slot: Vec<usize>,
+    /// Whether the entry point may write through a view.
+    pub written: Vec<bool>,
+}
+
+impl Views {
+    /// Those of slots that lie in places, and of which some are written: one for each pool that is written and for each buffer
+    /// that is only read, or for each pool, where these would be many.
+    pub(super) fn of(places: &[&Place], is_written: &[bool]) -> Views {
+        let pools: Vec<Pool> = places.iter().map(|place| Pool::of(place.pool)).collect();
+        let written: BTreeSet<Pool> =
+            pools.iter().zip(is_written).filter(|(_, is)| **is).map(|(pool, _)| *pool).collect();
+        let apart = Views::by(places.len(), &|a, b| {
+            let is_same = places[a].pool == places[b].pool && places[a].offset == places[b].offset;
+            is_same || pools[a] == pools[b] && written.contains(&pools[a])
+        });
+        let of_slot = match apart.iter().max() {
+            Some(&last) if last >= BUFFERS => Views::by(places.len(), &|a, b| pools[a] == pools[b]),
+            _ => apart,
+        };
+        let count = of_slot.iter().max().map_or(0, |last| last + 1);
+        let is_written = |view| of_slot.iter().zip(&pools).any(|(&of, pool)| of == view && written.contains(pool));
+        let written = (0..count).map(is_written).collect();
+        Views { of_slot, written }
+    }
+
+    /// Numbers things so that those which are the same have the same number.
+    fn by(count: usize, same: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+        let (mut numbers, mut next): (Vec<usize>, usize) = (vec![], 0);
+        for this in 0..count {
+            let known = (0..this).find(|&before| same(before, this)).map(|before| numbers[before]);
+            numbers.push(known.unwrap_or(next));
+            next += usize::from(known.is_none());
+        }
+        numbers
+    }
+}
+
+/// A variable.
+#[derive(Clone, Copy)]
+pub(super) struct View {
+    /// Its number.
+    pub(super) number: usize,
+    /// How it sees memory.
+    pub(super) access: Access,
+}
+
+/// What the names of all variables begin with.
+pub(super) const PREFIX: &str = "buffer";
+
+impl View {
+    /// Its name.
+    pub(super) fn name(self) -> String {
+        let suffix = match self.access {
+            Access::Read => "r",
+            Access::Write => "w",
+            Access::Atomic => "a",
+            Access::ReadFours => "r4",
+            Access::WriteFours => "w4",
+        };
+        format!("{PREFIX}{}_{suffix}", self.number)
+    }
+
+    /// Its declaration. Entry points that see a buffer in several ways bind it to one number.
+    pub(super) fn declaration(self) -> String {
+        let (mode, word) = match self.access {
+            Access::Read => ("read", "u32"),
+            Access::Write => ("read_write", "u32"),
+            Access::Atomic => ("read_write", "atomic<u32>"),
+            Access::ReadFours => ("read", "vec4<u32>"),
+            Access::WriteFours => ("read_write", "vec4<u32>"),
+        };
+        let (binding, name) = (1 + self.number, self.name());
+        format!("@group(0) @binding({binding}) var<storage, {mode}> {name}: array<{word}>;\n")
+    }
+}
+
+/// How an entry point sees a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    /// It only reads it.
+    Read,
+    /// It writes whole words, each in one invocation.
+    Write,
+    /// It writes elements of which several share a word, and different invocations write them.
+    Atomic,
+    /// It only reads it, four words at a time where it can.
+    ReadFours,
+    /// All that it writes is four words at a time, each four in one invocation, and it reads so where it can. A write of
+    /// one of four words may write all of them, so there is none.
+    WriteFours,
+}
+
+impl Access {
+    pub(super) const ALL: [Access; 5] =
+        [Access::Read, Access::Write, Access::Atomic, Access::ReadFours, Access::WriteFours];
+
+    /// Whether it sees vectors of four words.
+    pub(super) fn sees_fours(self) -> bool {
+        match self {
+            Access::Read | Access::Write | Access::Atomic => false,
+            Access::ReadFours | Access::WriteFours => true,
+        }
+    }
+}
+
+/// The names in a text that are variables, or functions of variables.
+pub(super) fn mentioned(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with(PREFIX)).collect()
+}
