@@ -16,6 +16,9 @@ pub const PLAIN: u32 = 64;
 /// Bytes of shared memory that every device has.
 pub const SHARED: u32 = 16_384;
 
+/// Storage buffers that an entry point may bind on every device.
+pub const BUFFERS: usize = 8;
+
 /// Elements of a row that an invocation adds up in one block, in f32. Its error, that of the 8 levels of a workgroup's tree, and
 /// that of totals of blocks with compensation stay below 16 half ulps together: 10⁻⁶.
 pub const ROW_BLOCK: u32 = 16;

@@ -8,17 +8,17 @@ use super::views::{Access, View};
 use crate::ir::workgroup::PLAIN;
 
 /// Slots of the `call` uniform that a choice takes.
-pub(super) const SLOTS: usize = 7;
+pub(super) const SLOTS: usize = 8;
 
 /// The name of the entry point.
 pub(super) const NAME: &str = "choose";
-/// How many buffers it sees: that of the selector and that of the workgroups, which it writes.
-pub(super) const VIEWS: usize = 2;
+/// What it sees: the selector, and the workgroups, which it writes.
+pub(super) const VIEWS: [View; 2] =
+    [View { number: 0, access: Access::Read }, View { number: 1, access: Access::Write }];
 
 /// The entry point.
 pub(super) fn print() -> String {
-    let selector = View { number: 0, access: Access::Read }.name();
-    let dispatch = View { number: 1, access: Access::Write }.name();
+    let [selector, dispatch] = VIEWS.map(View::name);
     format!(
         "@compute @workgroup_size({PLAIN})
 fn {NAME}(@builtin(local_invocation_index) lane: u32) {{

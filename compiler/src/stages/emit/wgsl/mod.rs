@@ -66,7 +66,7 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let slots = of_kernel.chain(of_foreign).max();
     let slots = slots.unwrap_or(0).max(of_choice);
     let loops = plans.plans.iter().map(|plan| depth(&plan.program.steps)).max().unwrap_or(0);
-    let of_choice = if entries.has_choice { choose::VIEWS } else { 0 };
+    let of_choice = if entries.has_choice { choose::VIEWS.len() } else { 0 };
     let of_kernel = entries.list.iter().map(|entry| &entry.views);
     let of_all = of_kernel.chain(entries.foreign.iter().map(|entry| &entry.views));
     let views = of_all.map(|views| views.written.len()).max().unwrap_or(0).max(of_choice);

@@ -7,7 +7,7 @@ use super::super::face::needs::room;
 use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
-use super::views::{Pool, Views};
+use super::views::{Access, Pool, Views};
 use super::{Entries, choose, views};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::index::Atom as IndexAtom;
@@ -31,7 +31,8 @@ pub(super) fn tables(
 ) -> TokenStream {
     let tables = Tables { model, kernels: &plans.kernels, names, entries };
     let listed = entries.list.iter().map(|entry| (entry.name.clone(), entry.views.written.clone()));
-    let choice = entries.has_choice.then(|| (choose::NAME.to_owned(), vec![false, true]));
+    let of_choice = choose::VIEWS.iter().map(|view| view.access == Access::Write).collect();
+    let choice = entries.has_choice.then(|| (choose::NAME.to_owned(), of_choice));
     let foreign = entries.foreign.iter().enumerate();
     let foreign = foreign.map(|(number, entry)| (entry.name(number, model), entry.views.written.clone()));
     let listed = listed

@@ -6,12 +6,10 @@
 //! buffers, where it touches no more pools.
 
 use crate::ir::plan::{self, Place};
+use crate::ir::workgroup::BUFFERS;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
-
-/// The storage buffers of an entry point that every device binds.
-const BUFFERS: usize = 8;
 
 /// A buffer of the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
