@@ -1,6 +1,7 @@
 //! Where models run: in comes a function that `model!` compiled, with its dimensions and words, and
 //! a device runs its plan. Always: a plan is chosen by type, so a call looks nothing up.
 
+use alloc::vec::Vec;
 use core::{fmt::Debug, future::Future, pin::pin, task};
 
 use precast_cpu::{Kept, Words};
@@ -192,6 +193,9 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     /// A loss that may not be known yet.
     #[doc(hidden)]
     type Loss: Debug + Send;
+    /// The arguments of a step.
+    #[doc(hidden)]
+    type Inputs: Debug + Send + Sync;
 
     /// A pool with these words, for the plans of one model.
     #[doc(hidden)]
@@ -254,6 +258,24 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
         call: &StepCall<'_>,
     ) -> impl Future<Output = Result<Self::Loss>>;
 
+    /// Brings the words of arguments to the device.
+    #[doc(hidden)]
+    fn inputs(&self, inputs: &[&[f32]]) -> impl Future<Output = Result<Self::Inputs>>;
+
+    /// The most steps that [`Device::steps`] takes.
+    #[doc(hidden)]
+    fn at_once<S: Step>() -> usize;
+
+    /// Runs some training steps, or submits them, whose arguments are on the device: all of them, or none if there is an error.
+    #[doc(hidden)]
+    fn steps<S: Step>(
+        &self,
+        parameters: &mut Self::Pool,
+        training: &mut Self::Training,
+        workspace: &mut Self::Workspace,
+        calls: &[(StepCall<'_>, &Self::Inputs)],
+    ) -> impl Future<Output = Result<Vec<Self::Loss>>>;
+
     /// Makes the results of the step before known; waits for that step.
     #[doc(hidden)]
     fn results<S: Step>(&self, workspace: &mut Self::Workspace, dims: &[usize]) -> impl Future<Output = Result<()>>;
@@ -312,6 +334,7 @@ impl Device for Cpu {
     type Workspace = CpuWorkspace;
     type Training = CpuTraining;
     type Loss = Outcome;
+    type Inputs = Vec<Words>;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Words> {
         let mut pool = Words::zeroed(words.len())?;
@@ -399,6 +422,35 @@ impl Device for Cpu {
         let [loss, updated] = S::outcome(call.dims);
         let loss = view::scalar::<S::Float>(&scratch[loss..]).to_f64();
         Ok(Outcome { loss, updated: scratch[updated].to_bits() != 0 })
+    }
+
+    async fn inputs(&self, inputs: &[&[f32]]) -> Result<Vec<Words>> {
+        let copy = |input: &&[f32]| {
+            let mut words = Words::zeroed(input.len())?;
+            words.as_mut_slice().copy_from_slice(input);
+            Ok(words)
+        };
+        inputs.iter().map(copy).collect()
+    }
+
+    fn at_once<S: Step>() -> usize {
+        1
+    }
+
+    async fn steps<S: Step>(
+        &self,
+        parameters: &mut Words,
+        training: &mut CpuTraining,
+        workspace: &mut CpuWorkspace,
+        calls: &[(StepCall<'_>, &Vec<Words>)],
+    ) -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::new();
+        for (call, inputs) in calls {
+            let inputs: Vec<&[f32]> = inputs.iter().map(Words::as_slice).collect();
+            let call = StepCall { inputs: &inputs, ..*call };
+            outcomes.push(self.step::<S>(parameters, training, workspace, &call).await?);
+        }
+        Ok(outcomes)
     }
 
     async fn results<S: Step>(&self, _workspace: &mut CpuWorkspace, _dims: &[usize]) -> Result<()> {

@@ -66,7 +66,7 @@ pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 pub use quantized::Quantized;
 pub use random::key;
 pub use session::Session;
-pub use trainer::{Loss, Trainer};
+pub use trainer::{Batch, Loss, Trainer};
 pub use view::{RowOf, Tensor, View, rows};
 pub use weights::Weights;
 
@@ -237,8 +237,8 @@ pub mod __rt {
     pub use crate::gpu;
 
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Error, File, Float, Gradients, Init, Loss, Optimizer, Result, RmsProp,
-        Session, Sgd, Tensor, Trainer, Unmatched, View, Weights,
+        Adam, AdamW, Batch, Blocking, Cpu, Device, Error, File, Float, Gradients, Init, Loss, Optimizer, Result,
+        RmsProp, Session, Sgd, Tensor, Trainer, Unmatched, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},

@@ -178,22 +178,111 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         Ok(Gradients::new(M::Float::from_f64(loss), weights.spec, words))
     }
 
+    /// Brings the arguments of a step to the device.
+    #[doc(hidden)]
+    pub async fn __emitted_code_only_batch<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<Batch<M::Device, S>> {
+        let inputs = self.model.weights().device.inputs(inputs).await?;
+        Ok(Batch { dims: dims.into(), inputs, step: PhantomData })
+    }
+
+    /// Takes a step on each of some batches, which are on the device already, and gives the losses. A GPU takes up to 16 of them in
+    /// one submission, which is faster than a submission for each where steps are short: little is sent, and it does not wait in
+    /// between. Further results of the function stay where they are.
+    ///
+    /// ```text
+    /// let batches = [trainer.loss_batch(&x, &y)?, trainer.loss_batch(&x2, &y2)?];
+    /// for loss in trainer.steps_on(&batches)? { println!("{}", loss.value()?); }
+    /// ```
+    ///
+    /// # Errors
+    /// As for a step; the steps of submissions before it are taken, which [`Trainer::steps`] counts.
+    pub fn steps_on<'b, S: Step<Optimizer = O>>(
+        &mut self,
+        batches: impl IntoIterator<Item = &'b Batch<M::Device, S>>,
+    ) -> Result<Vec<Loss<M::Device, S::Float>>>
+    where
+        M::Device: Blocking,
+    {
+        self.device().wait(self.steps_on_async(batches))
+    }
+
+    /// As [`Trainer::steps_on`], without blocking.
+    ///
+    /// # Errors
+    /// As for [`Trainer::steps_on`].
+    pub async fn steps_on_async<'b, S: Step<Optimizer = O>>(
+        &mut self,
+        batches: impl IntoIterator<Item = &'b Batch<M::Device, S>>,
+    ) -> Result<Vec<Loss<M::Device, S::Float>>> {
+        let batches: Vec<&Batch<M::Device, S>> = batches.into_iter().collect();
+        let mut losses = Vec::new();
+        let of_a_shape = batches.chunk_by(|one, next| one.dims == next.dims);
+        for together in of_a_shape.flat_map(|batches| batches.chunks(M::Device::at_once::<S>())) {
+            let mut numbers = Vec::new();
+            for at in 0..together.len() {
+                self.fill(at as u64)?;
+                numbers.extend_from_slice(&self.groups.numbers);
+            }
+            self.start().await?;
+            let weights = self.model.weights_mut();
+            let Some(training) = &mut self.training else { unreachable!("it was made above") };
+            let calls: Vec<(StepCall<'_>, &<M::Device as Device>::Inputs)> = together
+                .iter()
+                .zip(numbers.chunks(self.groups.numbers.len()))
+                .map(|(batch, numbers)| {
+                    let call = StepCall {
+                        dims: &batch.dims,
+                        inputs: &[],
+                        numbers,
+                        groups: &self.groups.chunks,
+                        groups_version: self.groups.version,
+                        foreign: &weights.foreign,
+                    };
+                    (call, &batch.inputs)
+                })
+                .collect();
+            let device = weights.device.clone();
+            let made = device.steps::<S>(&mut weights.pool, training, &mut self.workspace, &calls).await?;
+            for pending in made {
+                self.steps += 1;
+                let (device, step) = (device.clone(), self.steps);
+                losses.push(Loss { device, pending, function: S::NAME, step, float: PhantomData });
+            }
+        }
+        Ok(losses)
+    }
+
+    /// Computes the numbers of the step that comes so many steps after the next.
+    fn fill(&mut self, after: u64) -> Result<()> {
+        let step = self.steps + after;
+        let key = [random::threefry(random::key(self.seed), [TRAINING, 0])[0], step as u32];
+        self.groups.fill(&self.optimizer, step + 1, key, self.skip_nonfinite)
+    }
+
+    /// Makes gradients and states before the first step.
+    async fn start(&mut self) -> Result<()> {
+        if self.training.is_none() {
+            let weights = self.model.weights();
+            let (len, states) = (weights.spec.words::<M::Float>(), O::STATES.len());
+            self.training = Some(weights.device.training(&weights.pool, len, states).await?);
+        }
+        Ok(())
+    }
+
     #[inline]
     async fn run<S: Step<Optimizer = O>>(
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<<M::Device as Device>::Loss> {
-        let key = [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32];
-        self.groups.fill(&self.optimizer, self.steps + 1, key, self.skip_nonfinite)?;
+        self.fill(0)?;
+        self.start().await?;
         let weights = self.model.weights_mut();
-        let training = match &mut self.training {
-            Some(training) => training,
-            none => {
-                let (len, states) = (weights.spec.words::<M::Float>(), O::STATES.len());
-                none.insert(weights.device.training(&weights.pool, len, states).await?)
-            }
-        };
+        let Some(training) = &mut self.training else { unreachable!("it was made above") };
         let call = StepCall {
             dims,
             inputs,
@@ -209,6 +298,21 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
 impl<M: Model, O: Optimizer> fmt::Debug for Trainer<'_, M, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} trainer of {:?} at step {}", O::NAME, self.model.weights(), self.steps)
+    }
+}
+
+/// The arguments of a step on the device of a model: a trainer's `loss_batch` brings them there, and [`Trainer::steps_on`] takes
+/// steps on them, as often as wanted.
+#[must_use = "a batch does nothing until `steps_on` takes a step on it"]
+pub struct Batch<D: Device, S: Step> {
+    dims: Box<[usize]>,
+    inputs: D::Inputs,
+    step: PhantomData<fn() -> S>,
+}
+
+impl<D: Device, S: Step> fmt::Debug for Batch<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "batch of `{}` with dimensions {:?}", S::NAME, self.dims)
     }
 }
 

@@ -8,7 +8,7 @@ use super::device::Gpu;
 use super::losses::Loss;
 use super::pool::Resident;
 use super::training::Training;
-use super::workspace::Workspace;
+use super::workspace::{Workspace, resident};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::device::Blocking;
 use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
@@ -20,6 +20,7 @@ impl Device for Gpu {
     type Workspace = Workspace;
     type Training = Training;
     type Loss = Loss;
+    type Inputs = wgpu::Buffer;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
         const { runs_here::<C>() }
@@ -74,6 +75,24 @@ impl Device for Gpu {
         call: &StepCall<'_>,
     ) -> Result<Loss> {
         training.step::<S>(self, &parameters.buffer, workspace, call).await
+    }
+
+    async fn inputs(&self, inputs: &[&[f32]]) -> Result<wgpu::Buffer> {
+        resident(self, inputs)
+    }
+
+    fn at_once<S: Step>() -> usize {
+        Training::at_once::<S>()
+    }
+
+    async fn steps<S: Step>(
+        &self,
+        parameters: &mut Resident,
+        training: &mut Training,
+        workspace: &mut Workspace,
+        calls: &[(StepCall<'_>, &wgpu::Buffer)],
+    ) -> Result<Vec<Loss>> {
+        training.steps::<S>(self, &parameters.buffer, workspace, calls).await
     }
 
     async fn results<S: Step>(&self, workspace: &mut Workspace, dims: &[usize]) -> Result<()> {

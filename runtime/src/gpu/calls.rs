@@ -9,7 +9,7 @@ use super::device::Gpu;
 use super::mapping::Request;
 use super::program::{Operand, Pool};
 use super::table::Foreign;
-use super::workspace::encode;
+use super::workspace::{encode, encoder};
 use crate::error::Result;
 use crate::foreign::{Foreigns, Given, Room};
 
@@ -53,7 +53,8 @@ async fn arguments(gpu: &Gpu, arena: &mut Arena, name: &'static str, first: usiz
     let bytes = 4 * (count as u64 + 1);
     let staging = arena.staging(bytes)?;
     gpu.scoped(|| -> Result<()> {
-        let mut encoder = encode(gpu, arena, name, first, Some(step.at));
+        let mut encoder = encoder(gpu, name);
+        encode(gpu, &mut encoder, arena, name, (first, Some(step.at)));
         let mut at = 0;
         for arg in step.call.args.iter().filter(|arg| arg.len() > 0) {
             let len = 4 * arg.len() as u64;

@@ -240,10 +240,29 @@ pub struct Plan {
     /// Where a step says whether it made its update.
     pub updated: Option<Found>,
     /// Words of each bank of scratch memory; `None` if the number overflows.
-    pub banks: [fn(&[usize]) -> Option<usize>; Pool::BANKS],
+    pub banks: [Words; Pool::BANKS],
     /// The dispatches.
     pub commands: &'static [Command],
 }
+
+impl Plan {
+    /// Whether the program's own functions are called in between.
+    pub(super) fn has_foreign(&self) -> bool {
+        has_foreign(self.commands)
+    }
+}
+
+fn has_foreign(commands: &[Command]) -> bool {
+    commands.iter().any(|command| match command {
+        Command::Dispatch { .. } => false,
+        Command::Repeat { body, .. } => has_foreign(body),
+        Command::Foreign { .. } => true,
+        Command::Branch { cases, .. } => cases.iter().any(|case| has_foreign(case)),
+    })
+}
+
+/// How many words something has, under given values of the named dimensions.
+type Words = fn(&[usize]) -> Option<usize>;
 
 /// Where something lies, under given values of the named dimensions.
 #[derive(Clone, Copy, Debug)]

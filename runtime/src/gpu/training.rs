@@ -3,19 +3,20 @@
 //! Comes in: a training step, a batch and its numbers. Goes out: a [`Loss`] handle. Always holds: a step waits for
 //! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen.
 
-use super::arena::create_storage;
+use super::arena::{Arena, create_storage};
 use super::calls;
 use super::device::Gpu;
 use super::losses::{Loss, Ring};
 use super::mapping::blocking;
 use super::program::Pool;
-use super::workspace::{Workspace, encode, upload, words_of};
+use super::workspace::{Workspace, encode, encoder, upload, words_of};
 use crate::device::{Step, StepCall};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Steps that may be queued on the device before the host waits; bounds the memory of queued uploads.
+/// Submissions that may be queued on the device before the host waits, which bounds the memory of queued uploads, and the most steps
+/// of one.
 const IN_FLIGHT: usize = 16;
 
 /// Gradients, optimiser state and losses of a trainer.
@@ -28,6 +29,8 @@ pub struct Training {
     /// The version of the groups that the device has.
     groups_version: Option<u64>,
     ring: Arc<Ring>,
+    /// The numbers of steps that are submitted at once.
+    numbers: Option<wgpu::Buffer>,
     steps: u64,
     in_flight: VecDeque<wgpu::SubmissionIndex>,
 }
@@ -42,9 +45,16 @@ impl Training {
             groups: create_storage(gpu, Pool::Groups.name(), len.div_ceil(64))?,
             groups_version: None,
             ring: Arc::new(Ring::new(gpu)?),
+            numbers: None,
             steps: 0,
             in_flight: VecDeque::with_capacity(IN_FLIGHT + 1),
         })
+    }
+
+    /// The most steps of one submission: one, where foreign functions are called in between.
+    pub(super) fn at_once<S: Step>() -> usize {
+        let (_, plan) = S::gpu();
+        if plan.has_foreign() { 1 } else { IN_FLIGHT }
     }
 
     /// Submits one step. Waits only if too many steps are queued, or if the loss of a step long ago was kept but never
@@ -56,25 +66,57 @@ impl Training {
         workspace: &mut Workspace,
         call: &StepCall<'_>,
     ) -> Result<Loss> {
-        let slot = Ring::slot(self.steps);
-        let full = self.in_flight.len() >= IN_FLIGHT;
-        if self.ring.is_wanted(slot) || full && !blocking() {
-            // This waits for all steps so far, without blocking.
-            self.ring.read().await?;
-            self.in_flight.clear();
-        } else if full && let Some(oldest) = self.in_flight.pop_front() {
-            gpu.wait_for(oldest)?;
+        self.wait(gpu, 1).await?;
+        self.one::<S>(gpu, parameters, workspace, call, None).await
+    }
+
+    /// Submits some steps of the same dimensions at once, whose arguments are on the device. Waits as [`Training::step`] does.
+    pub(super) async fn steps<S: Step>(
+        &mut self,
+        gpu: &Gpu,
+        parameters: &wgpu::Buffer,
+        workspace: &mut Workspace,
+        calls: &[(StepCall<'_>, &wgpu::Buffer)],
+    ) -> Result<Vec<Loss>> {
+        self.wait(gpu, calls.len()).await?;
+        if let [(call, inputs)] = calls {
+            return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(inputs)).await?]);
         }
-        let (program, plan) = S::gpu();
-        let arena = workspace.arena(gpu, program)?;
-        arena.share(Pool::Weights, parameters);
-        arena.share(Pool::Gradients, &self.gradients);
-        arena.share(Pool::State, &self.states);
-        arena.share(Pool::Groups, &self.groups);
-        arena.reserve(Pool::Inputs, words_of(call.inputs))?;
-        arena.reserve(Pool::Numbers, call.numbers.len())?;
-        arena.reserve_banks(plan, call.dims, S::NAME)?;
-        arena.prepare(plan, call.dims)?;
+        let all: Vec<f32> = calls.iter().flat_map(|(call, _)| call.numbers).copied().collect();
+        let numbers = match self.numbers.take().filter(|numbers| numbers.size() >= 4 * all.len() as u64) {
+            Some(numbers) => numbers,
+            None => create_storage(gpu, Pool::Numbers.name(), all.len())?,
+        };
+        let mut encoder = encoder(gpu, S::NAME);
+        for (at, (call, inputs)) in calls.iter().enumerate() {
+            let arena = self.bind::<S>(gpu, parameters, workspace, call, Some(inputs))?;
+            let bytes = 4 * call.numbers.len() as u64;
+            gpu.scoped(|| -> Result<()> {
+                let own = arena.buffer(Pool::Numbers)?;
+                encoder.copy_buffer_to_buffer(&numbers, at as u64 * bytes, own, 0, bytes);
+                self.record::<S>(gpu, &mut encoder, arena, call, (0, self.steps + at as u64))
+            })??;
+        }
+        let submission = gpu.scoped(|| {
+            gpu.queue().write_buffer(&numbers, 0, bytemuck::cast_slice(&all));
+            calls.iter().for_each(|(call, _)| self.upload_groups(gpu, call));
+            gpu.queue().submit([encoder.finish()])
+        })?;
+        self.numbers = Some(numbers);
+        self.in_flight.push_back(submission);
+        Ok(calls.iter().map(|_| self.submitted()).collect())
+    }
+
+    /// Submits a step, whose arguments are on the device or brought there.
+    async fn one<S: Step>(
+        &mut self,
+        gpu: &Gpu,
+        parameters: &wgpu::Buffer,
+        workspace: &mut Workspace,
+        call: &StepCall<'_>,
+        inputs: Option<&wgpu::Buffer>,
+    ) -> Result<Loss> {
+        let arena = self.bind::<S>(gpu, parameters, workspace, call, inputs)?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
         if split {
@@ -86,19 +128,84 @@ impl Training {
                 upload(arena, call.inputs)?;
                 arena.write(Pool::Numbers, 0, call.numbers)?;
             }
-            if self.groups_version != Some(call.groups_version) {
-                gpu.queue().write_buffer(&self.groups, 0, bytemuck::cast_slice(call.groups));
-                self.groups_version = Some(call.groups_version);
-            }
-            let mut encoder = encode(gpu, arena, S::NAME, first, None);
-            for (at, found) in plan.results.first().into_iter().chain(&plan.updated).enumerate() {
-                self.ring.copy(&mut encoder, arena.buffer(found.pool)?, (found.offset)(call.dims), (slot, at));
-            }
+            self.upload_groups(gpu, call);
+            let mut encoder = encoder(gpu, S::NAME);
+            self.record::<S>(gpu, &mut encoder, arena, call, (first, self.steps))?;
             Ok(gpu.queue().submit([encoder.finish()]))
         })??;
-        self.steps += 1;
-        let loss = self.ring.register(slot);
         self.in_flight.push_back(submission);
-        Ok(loss)
+        Ok(self.submitted())
+    }
+
+    /// Waits until so many steps may be submitted.
+    async fn wait(&mut self, gpu: &Gpu, count: usize) -> Result<()> {
+        let full = self.in_flight.len() >= IN_FLIGHT;
+        let is_wanted = |step| self.ring.is_wanted(Ring::slot(step));
+        if (self.steps..).take(count).any(is_wanted) || full && !blocking() {
+            // This waits for all steps so far, without blocking.
+            self.ring.read().await?;
+            self.in_flight.clear();
+        } else if full && let Some(oldest) = self.in_flight.pop_front() {
+            gpu.wait_for(oldest)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the arena ready for a step.
+    fn bind<'w, S: Step>(
+        &self,
+        gpu: &Gpu,
+        parameters: &wgpu::Buffer,
+        workspace: &'w mut Workspace,
+        call: &StepCall<'_>,
+        inputs: Option<&wgpu::Buffer>,
+    ) -> Result<&'w mut Arena> {
+        let (program, plan) = S::gpu();
+        let arena = workspace.arena(gpu, program)?;
+        arena.share(Pool::Weights, parameters);
+        arena.share(Pool::Gradients, &self.gradients);
+        arena.share(Pool::State, &self.states);
+        arena.share(Pool::Groups, &self.groups);
+        match inputs {
+            Some(inputs) => arena.share(Pool::Inputs, inputs),
+            None => arena.reserve(Pool::Inputs, words_of(call.inputs))?,
+        }
+        arena.reserve(Pool::Numbers, call.numbers.len())?;
+        arena.reserve_banks(plan, call.dims, S::NAME)?;
+        arena.prepare(plan, call.dims)?;
+        Ok(arena)
+    }
+
+    /// Brings the parameter groups to the device, if it has others.
+    fn upload_groups(&mut self, gpu: &Gpu, call: &StepCall<'_>) {
+        if self.groups_version != Some(call.groups_version) {
+            gpu.queue().write_buffer(&self.groups, 0, bytemuck::cast_slice(call.groups));
+            self.groups_version = Some(call.groups_version);
+        }
+    }
+
+    /// Records the dispatches of a step from a number on, and the copy of what it came to.
+    fn record<S: Step>(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        arena: &Arena,
+        call: &StepCall<'_>,
+        (first, step): (usize, u64),
+    ) -> Result<()> {
+        encode(gpu, encoder, arena, S::NAME, (first, None));
+        let (_, plan) = S::gpu();
+        for (at, found) in plan.results.first().into_iter().chain(&plan.updated).enumerate() {
+            let (buffer, word) = (arena.buffer(found.pool)?, (found.offset)(call.dims));
+            self.ring.copy(encoder, buffer, word, (Ring::slot(step), at));
+        }
+        Ok(())
+    }
+
+    /// The loss of a step that was submitted.
+    fn submitted(&mut self) -> Loss {
+        let loss = self.ring.register(Ring::slot(self.steps));
+        self.steps += 1;
+        loss
     }
 }

@@ -3,7 +3,7 @@
 //! Comes in: a function, its dimensions and the arguments' words. Goes out: the results' words, kept until the next
 //! call. Always holds: a call at dimensions no larger than earlier ones creates nothing on the device.
 
-use super::arena::{Arena, create_staging};
+use super::arena::{Arena, create_staging, create_storage};
 use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
@@ -66,7 +66,8 @@ impl Workspace {
             if !split {
                 upload(arena, inputs)?;
             }
-            let mut encoder = encode(gpu, arena, F::NAME, first, None);
+            let mut encoder = encoder(gpu, F::NAME);
+            encode(gpu, &mut encoder, arena, F::NAME, (first, None));
             copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
             gpu.queue().submit([encoder.finish()]);
             Ok(())
@@ -82,8 +83,7 @@ impl Workspace {
         let (Some(arena), staging) = (&self.arena, &mut self.staging) else { unreachable!("the step has made it") };
         let staging = room(staging, gpu, words)?;
         gpu.scoped(|| -> Result<()> {
-            let label = wgpu::CommandEncoderDescriptor { label: Some(S::NAME) };
-            let mut encoder = gpu.device().create_command_encoder(&label);
+            let mut encoder = encoder(gpu, S::NAME);
             copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
             gpu.queue().submit([encoder.finish()]);
             Ok(())
@@ -155,29 +155,55 @@ pub(super) fn words_of(inputs: &[&[f32]]) -> usize {
     inputs.iter().map(|input| input.len().next_multiple_of(ALIGN)).sum()
 }
 
-/// Queues the arguments one after the other.
-pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
+/// A buffer with the arguments one after the other.
+pub(super) fn resident(gpu: &Gpu, inputs: &[&[f32]]) -> Result<wgpu::Buffer> {
+    let buffer = create_storage(gpu, Pool::Inputs.name(), words_of(inputs))?;
+    gpu.scoped(|| {
+        each_at(inputs, |at, input| gpu.queue().write_buffer(&buffer, 4 * at as u64, bytemuck::cast_slice(input)))
+    })?;
+    Ok(buffer)
+}
+
+/// Calls `see` with every argument that has words, and the word at which it begins.
+fn each_at(inputs: &[&[f32]], mut see: impl FnMut(usize, &[f32])) {
     let mut at = 0;
     for input in inputs {
-        arena.write(Pool::Inputs, at, input)?;
+        if !input.is_empty() {
+            see(at, input);
+        }
         at += input.len().next_multiple_of(ALIGN);
     }
-    Ok(())
+}
+
+/// Queues the arguments one after the other.
+pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
+    let mut done = Ok(());
+    each_at(inputs, |at, input| {
+        if done.is_ok() {
+            done = arena.write(Pool::Inputs, at, input);
+        }
+    });
+    done
+}
+
+/// An encoder of a function.
+pub(super) fn encoder(gpu: &Gpu, name: &'static str) -> wgpu::CommandEncoder {
+    gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) })
 }
 
 /// Records dispatches of a prepared plan as one compute pass, from a number on up to another one.
 pub(super) fn encode(
     gpu: &Gpu,
+    encoder: &mut wgpu::CommandEncoder,
     arena: &Arena,
     name: &'static str,
-    first: usize,
-    end: Option<usize>,
-) -> wgpu::CommandEncoder {
-    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) });
+    (first, end): (usize, Option<usize>),
+) {
     #[cfg(feature = "profile")]
-    if super::profile::record(gpu, &mut encoder, arena, name, (first, end)) {
-        return encoder;
+    if super::profile::record(gpu, encoder, arena, name, (first, end)) {
+        return;
     }
+    #[cfg(not(feature = "profile"))]
+    let _ = (gpu, name);
     arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), first, end);
-    encoder
 }

@@ -174,6 +174,11 @@ fn the_gpu_waits_for_closures() {
         let found = trainer.loss(&x, 2).unwrap().value().unwrap();
         assert!((expected - found).abs() < 1e-3 * expected, "step {step}: {expected} on the CPU, {found} on the GPU");
     }
+    let batch = trainer.loss_batch(&x, 2).unwrap();
+    for loss in trainer.steps_on([&batch, &batch]).unwrap() {
+        let (expected, found) = (cpu.loss(&x, 2).unwrap().value().unwrap(), loss.value().unwrap());
+        assert!((expected - found).abs() < 1e-3 * expected, "{expected} on the CPU, {found} on the GPU");
+    }
     let rows = crate::numbers(2 * 4 * 3, 8);
     let rows = || View::new(rows.as_chunks::<3>().0, [2, 4]).unwrap();
     let (a, b) = (cpu.scored_gradients(rows()).unwrap(), trainer.scored_gradients(rows()).unwrap());

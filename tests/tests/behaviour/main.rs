@@ -5,6 +5,7 @@
 mod attention;
 mod bad_input;
 mod batch_norm;
+mod batches;
 mod branches;
 mod checkpoints;
 mod checkpoints_vision;

@@ -39,7 +39,8 @@ const MODEL: [&str; 25] = [
 const SESSION: [&str; 6] = ["load", "load_async", "model", "reset", "reset_async", "save"];
 
 /// Further methods of every trainer.
-const TRAINER: [&str; 7] = ["group", "load", "load_async", "model", "save", "save_async", "steps"];
+const TRAINER: [&str; 9] =
+    ["group", "load", "load_async", "model", "save", "save_async", "steps", "steps_on", "steps_on_async"];
 
 /// Reports every public function whose name is taken, and gives them: the struct and the function.
 pub(super) fn report(program: &Program, diags: &mut Diags) -> BTreeSet<(String, String)> {
@@ -94,7 +95,9 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     match suffix {
         "_async" | "_arena_bytes" | "_flops" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
-        "_gradients" | "_gradients_async" => !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub()),
+        "_batch" | "_batch_async" | "_gradients" | "_gradients_async" => {
+            !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub())
+        }
         _ => false,
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     }
 }
 
-/// `loss`, `loss_gradients` and both without blocking.
+/// `loss`, `loss_gradients`, `loss_batch` and all without blocking.
 fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream {
     let signature = Signature::new(model, function, rt);
     let (name, of) = (&function.name, &model.name);
@@ -83,7 +83,15 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
         &gradients_attrs,
         Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients, _>), value: quote!() },
     );
-    quote!(#step #gradients)
+    let plan = &signature.plan;
+    let batch = method(
+        &signature,
+        rt,
+        (&format_ident!("{name}_batch"), &quote!(#rt::Batch<D, #plan>)),
+        &signature.attrs_with(&format!("The arguments of `{name}` on the device of the model, for `steps_on`.")),
+        Made { statements: quote!(), call: quote!(__emitted_code_only_batch::<#plan>), value: quote!() },
+    );
+    quote!(#step #gradients #batch)
 }
 
 /// What a method does: statements before its call, the call, and what is given besides what that makes.
