@@ -20,6 +20,16 @@ pub(super) struct Measured {
     pub(super) kernels: Vec<Kernel>,
 }
 
+impl Measured {
+    /// Of what had so many steps the times of one.
+    pub(super) fn each(self, steps: usize) -> Measured {
+        let of = |seconds: f64| seconds / steps as f64;
+        let kernels = self.kernels.into_iter();
+        let kernels = kernels.map(|k| Kernel { calls: k.calls / steps, seconds: of(k.seconds), ..k }).collect();
+        Measured { median: of(self.median), least: of(self.least), device: self.device.map(of), kernels }
+    }
+}
+
 /// The dispatches of one entry point in a step.
 pub(super) struct Kernel {
     pub(super) name: &'static str,

@@ -1,7 +1,8 @@
 //! Networks: a step of each, and one row through the smallest.
 //!
-//! In: a device. Out: a line for each. Always: networks and sizes are those of PyTorch's programs; the arguments of a step are
-//! uploaded with it, those of inference lie in a session, but for the latency, which is of what is brought and fetched.
+//! In: a device. Out: a line for each. Always: networks and sizes are those of PyTorch's programs; arguments are on the device
+//! before anything counts, but for the latency, which is of what is brought and fetched; a submission is a step unless the name of
+//! the row says how many it has.
 
 use super::report::Work;
 use super::{Bench, Done};
@@ -47,6 +48,9 @@ model! {
 const CONTEXT: usize = 256;
 const WINDOWS: usize = 64;
 
+/// Steps of a submission, where there are several.
+const TOGETHER: usize = 16;
+
 /// Images of ResNet-18.
 const IMAGES: usize = 32;
 
@@ -69,7 +73,16 @@ pub(super) fn mlp(bench: &Bench<'_>) {
         let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
         let (x, y) = (w2::rows(batch), classes(batch, 10));
         finite(trainer.loss(&x, &y)?.value()?)?;
-        bench.measure(Work::Operations(W2Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+        let (work, on) = (Work::Operations(W2Trainer::<Adam>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
+        bench.measure(work, || trainer.steps_on([&on]).map(drop))
+    });
+    bench.line("mlp_16", || {
+        let mut model = W2::init(0).on(&bench.gpu)?;
+        let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
+        let work = Work::Operations(W2Trainer::<Adam>::loss_flops(batch));
+        let on = trainer.loss_batch(&w2::rows(batch), &classes(batch, 10))?;
+        let (work, measured) = bench.measure(work, || trainer.steps_on([&on; TOGETHER]).map(drop))?;
+        Ok((work, measured.each(TOGETHER)))
     });
 }
 
@@ -80,7 +93,8 @@ pub(super) fn cnn(bench: &Bench<'_>) {
         let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
         let (x, y) = (w3::images(batch), classes(batch, 10));
         finite(trainer.loss(&x, &y)?.value()?)?;
-        bench.measure(Work::Operations(W3Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+        let (work, on) = (Work::Operations(W3Trainer::<Adam>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
+        bench.measure(work, || trainer.steps_on([&on]).map(drop))
     });
 }
 
@@ -93,7 +107,8 @@ pub(super) fn gpt(bench: &Bench<'_>) {
         let (id, next) = (View::new(&id, [batch, CONTEXT])?, View::new(&next, [batch, CONTEXT])?);
         finite(trainer.loss(id, next)?.value()?)?;
         let work = Work::Operations(GptTrainer::<AdamW>::loss_flops(batch, CONTEXT));
-        bench.measure(work, || trainer.loss(id, next).map(drop))
+        let on = trainer.loss_batch(id, next)?;
+        bench.measure(work, || trainer.steps_on([&on]).map(drop))
     });
 }
 
@@ -110,7 +125,8 @@ pub(super) fn resnet18(bench: &Bench<'_>) {
         let mut trainer = model.trainer(Sgd { rate: 0.01, momentum: 0.9, ..default() });
         let (x, y) = (w4::images(batch), classes(batch, 1000));
         finite(trainer.loss(&x, &y)?.value()?)?;
-        bench.measure(Work::Operations(ResNet18Trainer::<Sgd>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+        let (work, on) = (Work::Operations(ResNet18Trainer::<Sgd>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
+        bench.measure(work, || trainer.steps_on([&on]).map(drop))
     });
 }
 
@@ -121,7 +137,8 @@ pub(super) fn lstm(bench: &Bench<'_>) {
         let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
         let (x, y) = w7::sequences(batch);
         finite(trainer.loss(&x, &y)?.value()?)?;
-        bench.measure(Work::Operations(W7Trainer::<Adam>::loss_flops(batch)), || trainer.loss(&x, &y).map(drop))
+        let (work, on) = (Work::Operations(W7Trainer::<Adam>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
+        bench.measure(work, || trainer.steps_on([&on]).map(drop))
     });
 }
 

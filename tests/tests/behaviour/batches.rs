@@ -2,15 +2,21 @@
 
 use precast::prelude::*;
 
-model! {
-    /// A network whose steps draw random numbers.
-    pub struct Net { hidden: Linear(6, 16), output: Linear(16, 3) }
+use net::Net;
 
-    impl Net {
-        /// Mean cross-entropy.
-        #[train(AdamW)]
-        pub fn loss(&self, x: f32[B, 6], class: u32[B]) -> f32 {
-            cross_entropy(self.output(dropout(relu(self.hidden(x)), 0.25)), class)
+mod net {
+    use precast::prelude::*;
+
+    model! {
+        /// A network whose steps draw random numbers.
+        pub struct Net { hidden: Linear(6, 16), output: Linear(16, 3) }
+
+        impl Net {
+            /// Mean cross-entropy.
+            #[train(AdamW)]
+            pub fn loss(&self, x: f32[B, 6], class: u32[B]) -> f32 {
+                cross_entropy(self.output(dropout(relu(self.hidden(x)), 0.25)), class)
+            }
         }
     }
 }

@@ -63,9 +63,10 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             Mode::Train(_) => Some(names::gradients(function)),
         };
         let gradients = gradients.iter();
+        // They are part of the type of a trainer's batches, which is public where the model is.
         quote! {
-            pub(super) struct #marker;
-            #(pub(super) struct #gradients;)*
+            pub struct #marker;
+            #(pub struct #gradients;)*
         }
     });
     quote!(#spec #(#markers)* #binds #views #private)
