@@ -264,7 +264,9 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// The most steps that [`Device::steps`] takes.
     #[doc(hidden)]
-    fn at_once<S: Step>() -> usize;
+    fn at_once<S: Step>() -> usize {
+        1
+    }
 
     /// Runs some training steps, or submits them, whose arguments are on the device: all of them, or none if there is an error.
     #[doc(hidden)]
@@ -431,10 +433,6 @@ impl Device for Cpu {
             Ok(words)
         };
         inputs.iter().map(copy).collect()
-    }
-
-    fn at_once<S: Step>() -> usize {
-        1
     }
 
     async fn steps<S: Step>(
