@@ -47,6 +47,7 @@ mod typed;
 mod unknown;
 mod view;
 mod weights;
+mod whole;
 
 pub use device::{Blocking, Cpu, Device};
 pub use difference::Difference;

@@ -50,14 +50,14 @@ pub fn words_of(dtype: DType) -> usize {
     dtype.bits() as usize / 32
 }
 
-/// An adapter; without one the test fails, unless the environment says that there is none.
+/// An adapter, for which all is compiled anew; without one the test fails, unless the environment says that there is none.
 ///
 /// # Panics
 /// Where there is none.
 #[cfg(feature = "gpu")]
 #[expect(clippy::panic, reason = "tests fail by panicking")]
 pub fn gpu() -> Option<precast::Gpu> {
-    match precast::Gpu::new() {
+    match precast::Gpu::options().without_cache().open() {
         Ok(gpu) => Some(gpu),
         Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
             println!("not run: {error}");

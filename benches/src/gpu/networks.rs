@@ -44,14 +44,14 @@ model! {
 }
 
 /// Characters of a window of the GPT, and windows of a step.
-const CONTEXT: usize = 256;
-const WINDOWS: usize = 64;
+pub(super) const CONTEXT: usize = 256;
+pub(super) const WINDOWS: usize = 64;
 
 /// Images of ResNet-18.
 const IMAGES: usize = 32;
 
 /// A loss that is no number would be measured, but not trained with.
-fn finite(loss: f32) -> Done<()> {
+pub(super) fn finite(loss: f32) -> Done<()> {
     if loss.is_finite() { Ok(()) } else { Err(format!("the loss is {loss}").into()) }
 }
 

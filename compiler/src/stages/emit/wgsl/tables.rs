@@ -7,7 +7,7 @@ use super::super::face::needs::room;
 use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
-use super::{Entries, EntryPoint, choose, pools};
+use super::{Entries, EntryPoint, Module, choose, pools};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::model::{Argument, Function};
 use crate::ir::plan::{self, Plan, Plans};
@@ -23,29 +23,31 @@ pub(super) fn tables(
     plans: &Plans,
     names: &Names,
     entries: &Entries,
-    (wgsl, foreign_wgsl): (&str, &str),
+    (own, foreign_wgsl): (&Module, &str),
 ) -> TokenStream {
     let tables = Tables { model, names, entries };
-    let listed = entries.list.iter().map(|entry| {
+    let (of_list, of_choices) = own.entries.split_at(entries.list.len());
+    let listed = entries.list.iter().zip(of_list).map(|(entry, wgsl)| {
         let pool = |write| {
             let pools = entry.bound(&plans.kernels[entry.kernel], write);
             let pools = pools.iter().map(|pool| quote::format_ident!("{}", pool.rust()));
             quote!(&[#(rt::gpu::Pool::#pools),*])
         };
         let (name, reads, writes) = (&entry.name, pool(false), pool(true));
-        quote!(rt::gpu::Entry { name: #name, reads: #reads, writes: #writes })
+        quote!(rt::gpu::Entry { name: #name, wgsl: #wgsl, reads: #reads, writes: #writes })
     });
-    let call = names.call_words();
+    let (wgsl, call) = (&own.common, names.call_words());
     let (loops, dims) = (names.loops(), names.dims().len());
-    let choices = entries.choices.iter().map(|&pool| {
+    let choices = entries.choices.iter().zip(of_choices).map(|(&pool, wgsl)| {
         let (name, pool) = (choose::name(pool), quote::format_ident!("{}", pool.rust()));
-        quote!(rt::gpu::Entry { name: #name, reads: &[rt::gpu::Pool::#pool], writes: &[rt::gpu::Pool::Dispatch] })
+        let (reads, writes) = (quote!(&[rt::gpu::Pool::#pool]), quote!(&[rt::gpu::Pool::Dispatch]));
+        quote!(rt::gpu::Entry { name: #name, wgsl: #wgsl, reads: #reads, writes: #writes })
     });
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| {
         let pools = |write| entry.bound(write).into_iter().map(|pool| quote::format_ident!("{}", pool.rust()));
         let (name, reads, writes) = (entry.name(number, model), pools(false), pools(true));
         quote!(rt::gpu::Entry {
-            name: #name, reads: &[#(rt::gpu::Pool::#reads),*], writes: &[#(rt::gpu::Pool::#writes),*],
+            name: #name, wgsl: "", reads: &[#(rt::gpu::Pool::#reads),*], writes: &[#(rt::gpu::Pool::#writes),*],
         })
     });
     let listed = listed.chain(choices).chain(foreign);
