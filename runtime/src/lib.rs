@@ -17,7 +17,6 @@ mod device;
 mod difference;
 mod encoded;
 mod error;
-mod exact;
 mod file;
 mod flags;
 mod float;
