@@ -195,7 +195,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// A pool with these words, for the plans of one model.
     #[doc(hidden)]
-    fn pool<C: Compiled>(&self, words: &[f32]) -> impl Future<Output = Result<Self::Pool>>;
+    fn pool<C: Compiled>(&self, words: Words) -> impl Future<Output = Result<Self::Pool>>;
 
     /// Overwrites the words of a pool from `offset` on.
     #[doc(hidden)]
@@ -313,10 +313,8 @@ impl Device for Cpu {
     type Training = CpuTraining;
     type Loss = Outcome;
 
-    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Words> {
-        let mut pool = Words::zeroed(words.len())?;
-        pool.as_mut_slice().copy_from_slice(words);
-        Ok(pool)
+    async fn pool<C: Compiled>(&self, words: Words) -> Result<Words> {
+        Ok(words)
     }
 
     async fn write(&self, pool: &mut Words, offset: usize, words: &[f32]) -> Result<()> {

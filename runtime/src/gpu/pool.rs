@@ -20,12 +20,10 @@ pub struct Resident {
 }
 
 impl Resident {
-    pub(super) fn new(gpu: &Gpu, words: &[f32]) -> Result<Self> {
-        let buffer = create_storage(gpu, "parameters", words.len())?;
-        upload(gpu, &buffer, 0, words)?;
-        let mut host = Words::zeroed(words.len())?;
-        host.as_mut_slice().copy_from_slice(words);
-        Ok(Self { buffer, host: Mutex::new(host) })
+    pub(super) fn new(gpu: &Gpu, words: Words) -> Result<Self> {
+        let buffer = create_storage(gpu, "parameters", words.as_slice().len())?;
+        upload(gpu, &buffer, 0, words.as_slice())?;
+        Ok(Self { buffer, host: Mutex::new(words) })
     }
 
     pub(super) fn write(&mut self, gpu: &Gpu, offset: usize, words: &[f32]) -> Result<()> {
