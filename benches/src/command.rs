@@ -21,6 +21,9 @@ pub(crate) enum Command {
     /// Rows of a GPU.
     #[cfg(feature = "gpu")]
     Gpu(gpu::Wanted),
+    /// The first step of a process: one of those that `gpu:start` measures.
+    #[cfg(feature = "gpu")]
+    Start(gpu::Start),
     /// Workloads, ours and those of others in turns.
     Compare(Rows, Peers),
     /// Workloads, by which what drivers suppose of the machine is searched.
@@ -80,6 +83,7 @@ pub(crate) fn usage() -> String {
          benches search ROWS [--threads N] [--seconds S] [--turns N] [--only NAMES] [--machine NAME=N,…]\n\
          benches accuracy ROWS\n\
          benches GPU-ROWS [--adapter NAME] [--seconds S] [--only NAME] [--batch N] [--rows N] [--kernels N]\n\
+         benches start mlp|gpt [--adapter NAME] [--batch N] [--cache DIRECTORY]\n\
          benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
     );
     for workload in workloads::ALL {
@@ -145,7 +149,7 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
             #[cfg(feature = "search")]
             Arg::Long("machine") => options.machine = search::read(&parser.value()?.string()?)?,
             #[cfg(feature = "gpu")]
-            Arg::Long(name @ ("adapter" | "batch" | "rows" | "kernels")) => {
+            Arg::Long(name @ ("adapter" | "batch" | "rows" | "kernels" | "cache")) => {
                 let name = name.to_owned();
                 options.on_gpu.read(&name, parser.value()?)?;
             }
@@ -187,6 +191,8 @@ fn command(words: &[&str], options: Options) -> Result<Command, Box<dyn Error>> 
         [names] if names.starts_with("gpu:") => {
             Err("rows of a GPU need their feature: `cargo run --release -p benches --features gpu`".into())
         }
+        #[cfg(feature = "gpu")]
+        ["start", network] => Ok(Command::Start(gpu::Start::new(network, options.on_gpu)?)),
         #[cfg(feature = "gpu")]
         [names] if names.starts_with("gpu:") => {
             let rows = gpu::named(names)?;

@@ -23,6 +23,8 @@ fn main() {
         Command::Rows(rows) => rows::run(&rows),
         #[cfg(feature = "gpu")]
         Command::Gpu(wanted) => gpu::run(&wanted),
+        #[cfg(feature = "gpu")]
+        Command::Start(start) => start.run(),
         Command::Compare(rows, peers) => compare::run(&rows, &peers),
         #[cfg(feature = "search")]
         Command::Search(rows, wanted) => search::run(&rows, &wanted),

@@ -199,7 +199,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// A pool with these words, for the plans of one model.
     #[doc(hidden)]
-    fn pool<C: Compiled>(&self, words: &[f32]) -> impl Future<Output = Result<Self::Pool>>;
+    fn pool<C: Compiled>(&self, words: Words) -> impl Future<Output = Result<Self::Pool>>;
 
     /// Overwrites the words of a pool from `offset` on.
     #[doc(hidden)]
@@ -338,10 +338,8 @@ impl Device for Cpu {
     type Loss = Outcome;
     type Inputs = Vec<Words>;
 
-    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Words> {
-        let mut pool = Words::zeroed(words.len())?;
-        pool.as_mut_slice().copy_from_slice(words);
-        Ok(pool)
+    async fn pool<C: Compiled>(&self, words: Words) -> Result<Words> {
+        Ok(words)
     }
 
     async fn write(&self, pool: &mut Words, offset: usize, words: &[f32]) -> Result<()> {

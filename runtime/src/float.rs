@@ -47,6 +47,16 @@ pub trait Float: sealed::Sealed + Element + Pod + Default + PartialOrd + Debug +
     /// The same number.
     fn to_f64(self) -> f64;
 
+    /// The same elements, if they are `f32`.
+    #[doc(hidden)]
+    #[inline]
+    fn as_f32(elements: &mut [Self]) -> Option<&mut [f32]> {
+        match Self::DTYPE {
+            "F32" => bytemuck::try_cast_slice_mut(elements).ok(),
+            _ => None,
+        }
+    }
+
     /// The 4-byte words that so many elements take, or begin after.
     #[doc(hidden)]
     #[inline]

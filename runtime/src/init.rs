@@ -3,10 +3,11 @@
 //! the shape too), so adding a layer leaves every other parameter as it was; it is the same on every
 //! machine; and what is drawn is a number of `f32`, so a model in `f64` starts where the same model in `f32` does.
 
-use crate::exact::{cos_of_turns, ln};
 use crate::float::Float;
+use crate::launch::{isa, threads};
 use crate::random::{key, threefry};
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
+use precast_cpu::Law;
 
 /// How the values of a parameter are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,9 +53,9 @@ impl Init {
             Init::Zeros => values.fill(T::from_f64(0.0)),
             Init::Ones => values.fill(T::from_f64(1.0)),
             Init::Constant(value) => values.fill(T::from_f64(value)),
-            Init::Normal { std } => draws().normal(values, f64::from(std)),
-            Init::Uniform { bound } => draws().uniform(values, f64::from(bound)),
-            Init::TruncNormal { std } => draws().trunc_normal(values, f64::from(std)),
+            Init::Normal { std } => draws().draw(Law::Normal(std.into()), values),
+            Init::Uniform { bound } => draws().draw(Law::Uniform(bound.into()), values),
+            Init::TruncNormal { std } => draws().draw(Law::TruncNormal(std.into()), values),
             Init::Orthogonal { rows, gain } => draws().orthogonal(values, rows.max(1), f64::from(gain)),
         }
     }
@@ -70,35 +71,16 @@ impl Draws {
         Draws { key: threefry(key(seed), key(fnv1a(name))) }
     }
 
-    /// Two numbers in (0, 1), the same at every call with these arguments.
-    fn at(&self, position: usize, attempt: u32) -> [f64; 2] {
-        // 2⁴⁸ values and 2¹⁶ attempts are more than any parameter has.
-        let [low, high] = key(position as u64);
-        threefry(self.key, [low, high | attempt << 16]).map(|bits| (f64::from(bits) + 0.5) * WORD)
-    }
-
-    fn uniform<T: Float>(&self, values: &mut [T], bound: f64) {
-        for (position, value) in values.iter_mut().enumerate() {
-            *value = drawn((2.0 * self.at(position, 0)[0] - 1.0) * bound);
+    /// Draws numbers of `f32`, which are those of every type.
+    fn draw<T: Float>(&self, law: Law, values: &mut [T]) {
+        if let Some(values) = T::as_f32(values) {
+            return precast_cpu::draw(isa(), threads(), self.key, law, 0, values);
         }
-    }
-
-    /// Box and Muller's transform of the two uniform numbers.
-    fn standard(&self, position: usize, attempt: u32) -> f64 {
-        let [u, v] = self.at(position, attempt);
-        (-2.0 * ln(u)).sqrt() * cos_of_turns(v)
-    }
-
-    fn normal<T: Float>(&self, values: &mut [T], std: f64) {
-        for (position, value) in values.iter_mut().enumerate() {
-            *value = drawn(self.standard(position, 0) * std);
-        }
-    }
-
-    fn trunc_normal<T: Float>(&self, values: &mut [T], std: f64) {
-        for (position, value) in values.iter_mut().enumerate() {
-            let draw = (0..1 << 16).map(|attempt| self.standard(position, attempt)).find(|z| z.abs() <= 2.0);
-            *value = drawn(draw.unwrap_or(0.0) * std);
+        let mut drawn = vec![0.0; values.len().min(PART)];
+        for (part, values) in values.chunks_mut(PART).enumerate() {
+            let drawn = &mut drawn[..values.len()];
+            precast_cpu::draw(isa(), threads(), self.key, law, (part * PART) as u64, drawn);
+            values.iter_mut().zip(drawn).for_each(|(value, drawn)| *value = T::from_f64(f64::from(*drawn)));
         }
     }
 
@@ -109,7 +91,8 @@ impl Draws {
         let (count, len) = (rows.min(columns), rows.max(columns));
         let mut basis: Vec<Vec<f64>> = Vec::with_capacity(count);
         for k in 0..count {
-            let mut vector: Vec<f64> = (0..len).map(|i| self.standard(k * len + i, 0)).collect();
+            let mut vector = vec![0.0; len];
+            precast_cpu::draw_standard(isa(), self.key, (k * len) as u64, &mut vector);
             for _ in 0..2 {
                 for other in &basis {
                     let shared = dot(&vector, other);
@@ -120,20 +103,15 @@ impl Draws {
             vector.iter_mut().for_each(|x| *x /= length);
             for (i, &x) in vector.iter().enumerate() {
                 let at = if rows <= columns { k * columns + i } else { i * columns + k };
-                values[at] = drawn(x * gain);
+                values[at] = T::from_f64(f64::from((x * gain) as f32));
             }
             basis.push(vector);
         }
     }
 }
 
-/// A draw, which is one of `f32` in every type.
-fn drawn<T: Float>(number: f64) -> T {
-    T::from_f64(f64::from(number as f32))
-}
-
-/// 2⁻³², which makes a word a number below 1.
-const WORD: f64 = 1.0 / 4_294_967_296.0;
+/// Numbers that are drawn before they are given another type.
+const PART: usize = 1 << 16;
 
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
@@ -147,7 +125,6 @@ fn fnv1a(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     fn draw(init: Init, seed: u64, name: &str) -> Vec<f32> {
         let mut values = vec![f32::NAN; 20_000];

@@ -17,7 +17,6 @@ mod device;
 mod difference;
 mod encoded;
 mod error;
-mod exact;
 mod file;
 mod flags;
 mod float;
@@ -47,6 +46,7 @@ mod typed;
 mod unknown;
 mod view;
 mod weights;
+mod whole;
 
 pub use device::{Blocking, Cpu, Device};
 pub use difference::Difference;

@@ -145,7 +145,7 @@ impl<D: Device> State<D> {
     /// The words on the device, which are zeros at first.
     pub(crate) async fn pool<C: Compiled>(&mut self, device: &D) -> Result<&mut D::Pool> {
         if self.pool.is_none() {
-            self.pool = Some(device.pool::<C>(Words::zeroed(self.words)?.as_slice()).await?);
+            self.pool = Some(device.pool::<C>(Words::zeroed(self.words)?).await?);
         }
         match &mut self.pool {
             Some(pool) => Ok(pool),

@@ -156,7 +156,7 @@ impl<D: Device, T: Float> Weights<D, T> {
     /// A copy on another device.
     #[doc(hidden)]
     pub async fn on<C: Compiled, E: Device>(&self, device: &E) -> Result<Weights<E, T>> {
-        let pool = device.pool::<C>(self.host().await?.as_slice()).await?;
+        let pool = device.pool::<C>(self.host().await?).await?;
         Ok(Weights::new(self.spec, device.clone(), pool).with_foreign(&self.foreign))
     }
 
@@ -167,7 +167,7 @@ impl<D: Device, T: Float> Weights<D, T> {
         D: Blocking,
     {
         let words = self.device.wait(self.host())?;
-        let pool = device.wait(device.pool::<C>(words.as_slice()))?;
+        let pool = device.wait(device.pool::<C>(words))?;
         Ok(Weights::new(self.spec, device.clone(), pool).with_foreign(&self.foreign))
     }
 

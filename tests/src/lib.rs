@@ -67,14 +67,14 @@ pub fn limited(change: impl FnOnce(&mut wgpu::Limits)) -> Option<precast::Gpu> {
     Some(precast::Gpu::from_device(device, queue))
 }
 
-/// An adapter; without one the test fails, unless the environment says that there is none.
+/// An adapter, for which all is compiled anew; without one the test fails, unless the environment says that there is none.
 ///
 /// # Panics
 /// Where there is none.
 #[cfg(feature = "gpu")]
 #[expect(clippy::panic, reason = "tests fail by panicking")]
 pub fn gpu() -> Option<precast::Gpu> {
-    match precast::Gpu::new() {
+    match precast::Gpu::options().without_cache().open() {
         Ok(gpu) => Some(gpu),
         Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
             println!("not run: {error}");

@@ -117,7 +117,7 @@ impl Judged {
             let values = tensor(stored).data.words();
             start[self.offset(&name) * size..][..values.len()].copy_from_slice(&values);
         }
-        let mut pool = device.pool::<C>(&start).await.expect("a pool");
+        let mut pool = device.pool::<C>(start.as_slice().into()).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
         let mut words: Vec<Aligned> = self.inputs.iter().map(words).collect();
         let inputs: Vec<&[f32]> = words.iter().map(Aligned::words).collect();

@@ -116,7 +116,7 @@ fn kernels(timings: &[Timing], steps: usize) -> Vec<Kernel> {
     kernels
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+pub(super) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -10,14 +10,17 @@ mod networks;
 mod peak;
 mod products;
 mod report;
+mod start;
 
 use lexopt::ValueExt;
 use measure::Measured;
 use peak::Peak;
 use precast::gpu::{Adapter, Gpu};
 use report::{Work, print};
+pub(crate) use start::Start;
 use std::error::Error;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// What may go wrong in a row.
 type Done<T> = Result<T, Box<dyn Error>>;
@@ -44,6 +47,11 @@ pub(crate) const ROWS: &[Row] = &[
     row("gpu:gemm", "products of 1024³ to 8192³, and one of 64×128×784", products::all),
     row("gpu:bandwidth", "a map, softmax, layer norm and sums of 65,536 rows of 1024", bandwidth::all),
     row("gpu:latency", "W2f on a GPU, arguments and results included", networks::latency),
+    row(
+        "gpu:start",
+        "the first step of a process: gpu:mlp and gpu:gpt, without and with a cache of pipelines",
+        start::all,
+    ),
 ];
 
 /// What is asked for.
@@ -59,13 +67,16 @@ pub(crate) struct Wanted {
 /// What only rows of a GPU know.
 #[derive(Default)]
 pub(crate) struct Options {
-    adapter: Adapter,
+    /// As [`Adapter`] reads it.
+    adapter: String,
     /// Samples of a step of a network, for adapters that are small.
     batch: Option<usize>,
     /// Rows of what `gpu:bandwidth` reads.
     rows: Option<usize>,
     /// Most kernels that are listed for a line.
     kernels: Option<usize>,
+    /// Where a start finds pipelines.
+    cache: Option<PathBuf>,
 }
 
 impl Options {
@@ -73,10 +84,11 @@ impl Options {
     pub(crate) fn read(&mut self, name: &str, value: OsString) -> Done<()> {
         let number = |value: OsString| value.parse().map(Some);
         match name {
-            "adapter" => self.adapter = value.string()?.as_str().into(),
+            "adapter" => self.adapter = value.string()?,
             "batch" => self.batch = number(value)?,
             "rows" => self.rows = number(value)?,
             "kernels" => self.kernels = number(value)?,
+            "cache" => self.cache = Some(value.into()),
             other => return Err(format!("rows of a GPU have no `{other}`").into()),
         }
         Ok(())
@@ -108,14 +120,15 @@ struct Bench<'w> {
 
 /// Measures and prints the rows.
 pub(crate) fn run(wanted: &Wanted) -> Done<()> {
-    let gpu = Gpu::with(&wanted.options.adapter)?;
+    let adapter = Adapter::from(wanted.options.adapter.as_str());
+    let gpu = Gpu::with(&adapter)?;
     let peak = peak::measure(&gpu)?;
     report::head(&gpu, &peak);
     let mut bench = Bench { gpu, peak, wanted };
     for row in &wanted.rows {
         (row.run)(&bench);
         if bench.gpu.is_lost() {
-            bench.gpu = Gpu::with(&wanted.options.adapter)?;
+            bench.gpu = Gpu::with(&adapter)?;
         }
     }
     Ok(())

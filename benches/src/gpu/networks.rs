@@ -45,8 +45,8 @@ model! {
 }
 
 /// Characters of a window of the GPT, and windows of a step.
-const CONTEXT: usize = 256;
-const WINDOWS: usize = 64;
+pub(super) const CONTEXT: usize = 256;
+pub(super) const WINDOWS: usize = 64;
 
 /// Steps of a submission, where there are several.
 const TOGETHER: usize = 16;
@@ -55,7 +55,7 @@ const TOGETHER: usize = 16;
 const IMAGES: usize = 32;
 
 /// A loss that is no number would be measured, but not trained with.
-fn finite(loss: f32) -> Done<()> {
+pub(super) fn finite(loss: f32) -> Done<()> {
     if loss.is_finite() { Ok(()) } else { Err(format!("the loss is {loss}").into()) }
 }
 

@@ -19,6 +19,7 @@ mod avx2;
 mod avx512;
 mod barrier;
 mod contract;
+mod draw;
 mod fewer;
 mod floor;
 mod isa;
@@ -62,6 +63,7 @@ pub use contract::{
 };
 #[cfg(feature = "stored")]
 pub use contract::{Bf16, Encoding, F16, I8, Stored, contract_stored};
+pub use draw::{Law, draw, draw_standard};
 pub use fewer::Fewer;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]

@@ -88,6 +88,15 @@ impl Words {
     }
 }
 
+impl From<&[f32]> for Words {
+    /// A copy. Like [`Words::of_model`] this stops the program when memory runs out.
+    fn from(words: &[f32]) -> Self {
+        let mut copy = Words::of_model(words.len());
+        copy.as_mut_slice().copy_from_slice(words);
+        copy
+    }
+}
+
 impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words({})", self.len)

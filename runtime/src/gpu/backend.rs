@@ -14,6 +14,7 @@ use crate::device::Blocking;
 use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
 use crate::error::{Error, Result};
 use crate::foreign::Foreigns;
+use precast_cpu::Words;
 
 impl Device for Gpu {
     type Pool = Resident;
@@ -22,7 +23,7 @@ impl Device for Gpu {
     type Loss = Loss;
     type Inputs = wgpu::Buffer;
 
-    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
+    async fn pool<C: Compiled>(&self, words: Words) -> Result<Resident> {
         const { runs_here::<C>() }
         match C::DETERMINISTIC {
             true => Err(Error::Deterministic { model: C::SPEC.name }),

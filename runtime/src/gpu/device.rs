@@ -3,41 +3,16 @@
 //! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
 //! error of the device escapes as a panic, and once the device is lost every method says so.
 
+use super::options::{Adapter, Options};
 use super::pipelines::Pipelines;
 use super::program::Program;
 use crate::error::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-
-/// Which adapter to take. The environment variable `PRECAST_GPU` overrides [`Adapter::Any`]: `hardware`, `software`,
-/// or a part of the adapter's name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Adapter {
-    /// Discrete before integrated before virtual before software.
-    #[default]
-    Any,
-    /// A real GPU only.
-    Hardware,
-    /// A software adapter only.
-    Software,
-    /// The first whose name contains this text, in any case.
-    Named(String),
-}
-
-impl From<&str> for Adapter {
-    /// As the environment variable says it; an empty text is [`Adapter::Any`].
-    fn from(text: &str) -> Self {
-        match text {
-            "" => Self::Any,
-            "hardware" => Self::Hardware,
-            "software" => Self::Software,
-            part => Self::Named(part.to_owned()),
-        }
-    }
-}
 
 /// How many objects were created on a device since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +47,8 @@ struct Shared {
     /// An error that no scope has caught.
     uncaptured: Arc<Mutex<Option<String>>>,
     counters: [AtomicU64; 4],
+    /// Where pipelines are kept.
+    cache: Option<PathBuf>,
     /// Compiled programs, by address.
     programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
     /// The measurement that is going on.
@@ -97,6 +74,11 @@ pub(super) enum Kind {
 }
 
 impl Gpu {
+    /// How to open a device: which adapter, and where its compiled pipelines are kept.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
     /// Opens the best adapter and waits for it.
     ///
     /// # Errors
@@ -112,7 +94,7 @@ impl Gpu {
     /// As [`Gpu::new`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with(choice: &Adapter) -> Result<Self> {
-        pollster::block_on(Self::with_async(choice))
+        Self::options().adapter(choice.clone()).open()
     }
 
     /// Opens the best adapter.
@@ -128,12 +110,17 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::new`].
     pub async fn with_async(choice: &Adapter) -> Result<Self> {
+        Self::options().adapter(choice.clone()).open_async().await
+    }
+
+    /// Opens the adapter of choice, whose pipelines are kept in a directory.
+    pub(super) async fn open(choice: &Adapter, cache: Option<PathBuf>) -> Result<Self> {
         // wgpu panics where it was built for no API of this platform.
         if wgpu::Instance::enabled_backend_features().is_empty() {
             return Err(Error::NoAdapter { reason: "this build has no API for GPUs".to_owned() });
         }
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        let adapter = choose(&instance, &from_environment(choice)).await?;
+        let adapter = choose(&instance, choice).await?;
         let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
         #[cfg(feature = "profile")]
         let optional = optional | super::profile::FEATURES;
@@ -146,7 +133,7 @@ impl Gpu {
             })
             .await
             .map_err(|error| Error::Device { reason: error.to_string() })?;
-        let gpu = Self::from_device(device, queue);
+        let gpu = Self::of(device, queue, cache);
         let lost = Arc::clone(&gpu.shared.lost);
         gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
         let uncaptured = Arc::clone(&gpu.shared.uncaptured);
@@ -156,14 +143,20 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Uses a device that the caller opened; its error and loss handlers stay the caller's.
+    /// Uses a device that the caller opened; its error and loss handlers stay the caller's, and so does what is kept of its
+    /// pipelines.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        Self::of(device, queue, None)
+    }
+
+    fn of(device: wgpu::Device, queue: wgpu::Queue, cache: Option<PathBuf>) -> Self {
         let shared = Shared {
             device,
             queue,
             lost: Arc::default(),
             uncaptured: Arc::default(),
             counters: Default::default(),
+            cache,
             programs: Mutex::default(),
             #[cfg(feature = "profile")]
             profiler: Mutex::default(),
@@ -206,6 +199,11 @@ impl Gpu {
             pipelines: of(Kind::Pipeline),
             modules: of(Kind::Module),
         }
+    }
+
+    /// Where pipelines are kept.
+    pub(super) fn cache(&self) -> Option<&Path> {
+        self.shared.cache.as_deref()
     }
 
     /// The pipelines of a program; all models of one program share them.
@@ -285,13 +283,6 @@ impl Gpu {
 
 fn lost() -> Error {
     Error::DeviceLost { reason: "it was destroyed, or its driver gave up".to_owned() }
-}
-
-fn from_environment(choice: &Adapter) -> Adapter {
-    match choice {
-        Adapter::Any => std::env::var("PRECAST_GPU").unwrap_or_default().as_str().into(),
-        Adapter::Hardware | Adapter::Software | Adapter::Named(_) => choice.clone(),
-    }
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -7,10 +7,12 @@
 mod arena;
 mod backend;
 mod bindings;
+mod cache;
 mod calls;
 mod device;
 mod losses;
 mod mapping;
+mod options;
 #[expect(unsafe_code, reason = "calls of drivers")]
 mod pipelines;
 mod pool;
@@ -25,7 +27,8 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
-pub use device::{Adapter, Created, Gpu};
+pub use device::{Created, Gpu};
+pub use options::{Adapter, Options};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]

@@ -20,20 +20,14 @@ pub struct Resident {
 }
 
 impl Resident {
-    pub(super) fn new(gpu: &Gpu, words: &[f32]) -> Result<Self> {
-        let buffer = create_storage(gpu, "parameters", words.len())?;
-        let mut host = Words::zeroed(words.len())?;
-        host.as_mut_slice().copy_from_slice(words);
-        let mut new = Self { buffer, host: Mutex::new(host) };
-        new.write(gpu, 0, words)?;
-        Ok(new)
+    pub(super) fn new(gpu: &Gpu, words: Words) -> Result<Self> {
+        let buffer = create_storage(gpu, "parameters", words.as_slice().len())?;
+        upload(gpu, &buffer, 0, words.as_slice())?;
+        Ok(Self { buffer, host: Mutex::new(words) })
     }
 
     pub(super) fn write(&mut self, gpu: &Gpu, offset: usize, words: &[f32]) -> Result<()> {
-        if !words.is_empty() {
-            let bytes = bytemuck::cast_slice(words);
-            gpu.scoped(|| gpu.queue().write_buffer(&self.buffer, 4 * offset as u64, bytes))?;
-        }
+        upload(gpu, &self.buffer, offset, words)?;
         self.keep(offset, words);
         gpu.alive()
     }
@@ -57,6 +51,14 @@ impl Resident {
     fn keep(&self, offset: usize, words: &[f32]) {
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         host.as_mut_slice()[offset..][..words.len()].copy_from_slice(words);
+    }
+}
+
+/// Writes words into a buffer before whatever is submitted next.
+fn upload(gpu: &Gpu, buffer: &wgpu::Buffer, offset: usize, words: &[f32]) -> Result<()> {
+    match words.is_empty() {
+        true => gpu.alive(),
+        false => gpu.scoped(|| gpu.queue().write_buffer(buffer, 4 * offset as u64, bytemuck::cast_slice(words))),
     }
 }
 

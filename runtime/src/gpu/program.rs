@@ -73,6 +73,8 @@ impl Pool {
 pub struct Entry {
     /// Name in the module.
     pub name: &'static str,
+    /// Its own text, which behind that of the program is a module; nothing if it runs WGSL of the user.
+    pub wgsl: &'static str,
     /// Whether it writes through each view.
     pub writes: &'static [bool],
 }
@@ -294,7 +296,8 @@ pub struct Needs {
 /// Everything that the compiler printed for one model.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// The text of the entry points that are the compiler's own, validated while it was printed.
+    /// What entry points that are the compiler's own have in common. With the text of one or of several of them it is a module,
+    /// validated while it was printed.
     pub wgsl: &'static str,
     /// Those that run WGSL of the user.
     pub foreign: Foreign,

@@ -12,12 +12,12 @@ use precast_cpu::Words;
 static NET: Program = Program {
     wgsl: include_str!("tests.wgsl"),
     entries: &[
-        Entry { name: "hidden", writes: &[false, false, true] },
-        Entry { name: "output", writes: &[false, false, true] },
-        Entry { name: "loss", writes: &[false, false, true] },
-        Entry { name: "gradient", writes: &[false, false, false, true, false, false, false] },
-        Entry { name: "update", writes: &[true, false, true, false, true, false, false] },
-        Entry { name: "turn", writes: &[false, false, true] },
+        Entry { name: "hidden", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "output", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "loss", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "gradient", wgsl: "", writes: &[false, false, false, true, false, false, false] },
+        Entry { name: "update", wgsl: "", writes: &[true, false, true, false, true, false, false] },
+        Entry { name: "turn", wgsl: "", writes: &[false, false, true] },
     ],
     loops: 4,
     dims: 2,
@@ -233,7 +233,7 @@ impl Net<Gpu> {
 }
 
 fn gpu() -> Option<Gpu> {
-    match Gpu::new() {
+    match Gpu::options().without_cache().open() {
         Ok(gpu) => Some(gpu),
         Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
             eprintln!("not run: {error}");
@@ -387,7 +387,7 @@ fn nothing_is_created_after_warm_up() {
     let warm = gpu.created();
     (0..5).for_each(|_| round());
     assert_eq!(gpu.created(), warm);
-    assert_eq!((warm.pipelines, warm.modules), (5, 1), "two models of one program share what plans need of it");
+    assert_eq!((warm.pipelines, warm.modules), (5, 5), "two models of one program share what plans need of it");
 }
 
 #[test]
@@ -492,12 +492,41 @@ fn mistakes_are_errors_and_reach_no_handler_of_the_caller() {
     let gpu = Gpu::from_device(own.device().clone(), own.queue().clone());
     static BROKEN: Program = Program { wgsl: "fn oops(", ..NET };
     static GREEDY: Program = Program { needs: Needs { workgroup_bytes: 0, workgroup_threads: 1 << 30 }, ..NET };
-    let refused = |program| matches!(gpu.pipelines(program), Err(Error::Device { .. }));
+    let compiled = |program| gpu.pipelines(program)?.compile(&gpu, 0..1);
+    let refused = |program| matches!(compiled(program), Err(Error::Device { .. }));
     assert!(refused(&BROKEN) && refused(&GREEDY));
     let huge = 1 << 40;
     assert!(matches!(arena::create_storage(&gpu, "nothing", huge), Err(Error::Device { .. })));
     let net = Net::new(&gpu).unwrap();
     assert_eq!(predict(&mut net.session(), &batch(2).0).unwrap().len(), 2);
+}
+
+/// What a device compiles is kept for the next one, also where the file was damaged in between, and where nothing can be kept.
+#[test]
+fn pipelines_outlast_a_device() {
+    if gpu().is_none() {
+        return;
+    }
+    let scene = crate::scene::Scene::new("pipelines");
+    let (kept, taken) = (scene.path("kept"), scene.path("taken"));
+    std::fs::write(&taken, "mine").unwrap();
+    let names = || std::fs::read_dir(&kept).map_or(vec![], |all| all.map(|one| one.unwrap().path()).collect());
+    let mut predicted = vec![];
+    for (directory, damage) in [(&kept, false), (&kept, false), (&kept, true), (&kept, false), (&taken, false)] {
+        let gpu = Gpu::options().cache(directory).open().unwrap();
+        let caches = gpu.device().features().contains(wgpu::Features::PIPELINE_CACHE) && directory == &kept;
+        let net = Net::new(&gpu).unwrap();
+        let mut session = net.session();
+        predicted.push(predict(&mut session, &batch(9).0).unwrap());
+        assert_eq!(names().len(), usize::from(caches || !names().is_empty()));
+        assert_eq!(gpu.created().pipelines, 2);
+        let file = cache::CacheFile::new(directory, &gpu.device().adapter_info(), &NET);
+        assert_eq!(file.is_some_and(|file| file.read().is_some()), caches);
+        if damage {
+            names().iter().for_each(|path| std::fs::write(path, "damaged").unwrap());
+        }
+    }
+    assert!(predicted.iter().all(|one| *one == predicted[0]));
 }
 
 #[test]

@@ -119,7 +119,7 @@ impl Case {
         let float = self.model.float();
         let (elements, foreign) = (C::SPEC.pool_len, Foreigns::default());
         let len = elements * words_of(float);
-        let mut pool = device.pool::<C>(&vec![0.0; len]).await.expect("a pool");
+        let mut pool = device.pool::<C>(vec![0.0; len].as_slice().into()).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
         let inputs: Vec<&[f32]> = values.words.iter().map(Aligned::words).collect();
         let dims = self.dims("value", *batch);

@@ -29,12 +29,12 @@ pub(crate) fn evaluated<C: Compiled, F: Function>(program: &Program) -> Result<V
 
 fn values<C: Compiled, F: Function>(gpu: &Gpu, case: &mut Case<'_>) -> Result<(), String> {
     let len = C::SPEC.pool_len;
-    let pool = gpu.wait(gpu.pool::<C>(&case.parameters(len))).map_err(|why| why.to_string())?;
+    let pool = gpu.wait(gpu.pool::<C>(case.parameters(len).as_slice().into())).map_err(|why| why.to_string())?;
     let mut workspace = gpu.workspace(&pool);
     let foreign = Foreigns::default();
     case.values("GPU", len, |call, _, session| {
         let ran = async {
-            let mut states = gpu.pool::<C>(session).await?;
+            let mut states = gpu.pool::<C>((&*session).into()).await?;
             let kept = (!session.is_empty()).then_some(&mut states);
             gpu.call::<F>(&pool, kept, &mut workspace, call.dims, call.inputs, &foreign).await?;
             match session.is_empty() {
@@ -49,7 +49,7 @@ fn values<C: Compiled, F: Function>(gpu: &Gpu, case: &mut Case<'_>) -> Result<()
 
 fn steps<C: Compiled, S: Step, G: Step>(gpu: &Gpu, case: &mut Case<'_>) -> Result<(), String> {
     let len = C::SPEC.pool_len;
-    let mut pool = gpu.wait(gpu.pool::<C>(&case.parameters(len))).map_err(|why| why.to_string())?;
+    let mut pool = gpu.wait(gpu.pool::<C>(case.parameters(len).as_slice().into())).map_err(|why| why.to_string())?;
     let mut workspace = gpu.workspace(&pool);
     let states = <S::Optimizer as Optimizer>::STATES.len();
     let mut training = gpu.wait(gpu.training(&pool, len, states)).map_err(|why| why.to_string())?;

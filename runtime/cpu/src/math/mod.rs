@@ -41,6 +41,7 @@ pub use rsqrt::rsqrt;
 pub use sigmoid::sigmoid;
 pub use tanh::tanh;
 pub use threefry::threefry;
+pub(crate) use threefry::words as threefry_words;
 pub use trig::{cos, sin};
 
 use super::Simd;

@@ -44,8 +44,9 @@ impl Kernel for &mut Block {
     }
 }
 
+/// Both words of Threefry-2x32-20 of a counter of two words, for kernels that are compiled here.
 #[inline(always)]
-fn words<S: Simd>(s: S, key: [S::U; 2], counter: [S::U; 2]) -> [S::U; 2] {
+pub(crate) fn words<S: Simd>(s: S, key: [S::U; 2], counter: [S::U; 2]) -> [S::U; 2] {
     let third = s.xor_u(s.xor_u(key[0], key[1]), s.splat_u(PARITY));
     let x = [s.add_u(counter[0], key[0]), s.add_u(counter[1], key[1])];
     let x = inject(s, first_rounds(s, x), key[1], third, 1);

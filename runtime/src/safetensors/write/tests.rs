@@ -1,7 +1,7 @@
 //! What is saved is whole, whoever is killed, and only what was named is changed.
 
 use super::*;
-use crate::{safetensors::Reader, scene::Scene};
+use crate::{safetensors::Reader, scene::Scene, whole::Beside};
 use alloc::vec;
 use std::process::{Command, Stdio};
 

@@ -1,7 +1,8 @@
 //! Prints the WGSL of a model and the static tables of its dispatches.
 //!
 //! Comes in: a model with its memory plans. Goes out: a WGSL module, and another one of what users wrote, both validated, and
-//! Rust items that hand them to the runtime. Always holds: one entry point per unique kernel and way of seeing its memory, however
+//! Rust items that hand them to the runtime, the first in parts. Always holds: one entry point per unique kernel and way of seeing
+//! its memory, however
 //! often and at whatever offset it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
 mod attend;
@@ -71,34 +72,44 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let of_all = of_kernel.chain(entries.foreign.iter().map(|entry| &entry.views));
     let views = of_all.map(|views| views.written.len()).max().unwrap_or(0).max(of_choice);
     let names = Names::new(loops, dims.clone(), slots, views);
-    let mut body = String::new();
+    let mut own = Vec::with_capacity(entries.first_foreign());
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
-        body += &printed.text;
-        body += "\n";
+        own.push(printed.text + "\n");
         entry.groups = printed.groups;
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
     }
-    if entries.has_choice {
-        body += &format!("{}\n", choose::print());
-    }
+    own.extend(entries.has_choice.then(|| choose::print() + "\n"));
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
-    let (wgsl, foreign) = (module(&names, &body), module(&names, &foreign.collect::<String>()));
-    let items = tables::tables(model, plans, &names, &entries, (&wgsl, &foreign));
-    Emitted { wgsl, foreign, dims, entries: entries.list, items }
+    let (own, foreign) = (Module::new(&names, own), Module::new(&names, foreign.collect()).text());
+    let items = tables::tables(model, plans, &names, &entries, (&own, &foreign));
+    Emitted { wgsl: own.text(), foreign, dims, entries: entries.list, items }
 }
 
-/// The text of a module with these entry points, validated; nothing if there are none.
-fn module(names: &Names, entries: &str) -> String {
-    if entries.is_empty() {
-        return String::new();
+/// A module in parts: what its entry points have in common, and with which each of them is a module, too.
+struct Module {
+    common: String,
+    entries: Vec<String>,
+}
+
+impl Module {
+    /// The module of these entry points, validated; nothing if there are none.
+    fn new(names: &Names, entries: Vec<String>) -> Module {
+        let text = entries.concat();
+        if text.is_empty() {
+            return Module { common: String::new(), entries };
+        }
+        let blocks = precast_shaders::used_by(&text);
+        let common = names.preamble(&format!("{blocks}{text}")) + &blocks;
+        validate::validate(&format!("{common}{text}"));
+        Module { common, entries }
     }
-    let blocks = precast_shaders::used_by(entries);
-    let body = format!("{blocks}{entries}");
-    let wgsl = names.preamble(&body) + &body;
-    validate::validate(&wgsl);
-    wgsl
+
+    /// All of it.
+    fn text(&self) -> String {
+        format!("{}{}", self.common, self.entries.concat())
+    }
 }
 
 /// An entry point: a kernel that sees memory in a certain way.

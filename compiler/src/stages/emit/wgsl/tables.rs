@@ -8,7 +8,7 @@ use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::views::{Access, Pool, Views};
-use super::{Entries, choose, views};
+use super::{Entries, Module, choose, views};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::index::Atom as IndexAtom;
 use crate::ir::kernel::Kernel;
@@ -27,7 +27,7 @@ pub(super) fn tables(
     plans: &Plans,
     names: &Names,
     entries: &Entries,
-    (wgsl, foreign_wgsl): (&str, &str),
+    (own, foreign_wgsl): (&Module, &str),
 ) -> TokenStream {
     let tables = Tables { model, kernels: &plans.kernels, names, entries };
     let listed = entries.list.iter().map(|entry| (entry.name.clone(), entry.views.written.clone()));
@@ -35,11 +35,14 @@ pub(super) fn tables(
     let choice = entries.has_choice.then(|| (choose::NAME.to_owned(), of_choice));
     let foreign = entries.foreign.iter().enumerate();
     let foreign = foreign.map(|(number, entry)| (entry.name(number, model), entry.views.written.clone()));
+    // Those that run WGSL of the user are in a module of their own.
+    let texts = own.entries.iter().map(String::as_str).chain(std::iter::repeat(""));
     let listed = listed
         .chain(choice)
         .chain(foreign)
-        .map(|(name, views)| quote!(rt::gpu::Entry { name: #name, writes: &[#(#views),*] }));
-    let call = names.call_words();
+        .zip(texts)
+        .map(|((name, views), wgsl)| quote!(rt::gpu::Entry { name: #name, wgsl: #wgsl, writes: &[#(#views),*] }));
+    let (wgsl, call) = (&own.common, names.call_words());
     let (loops, dims) = (names.loops(), names.dims().len());
     let first_foreign = entries.first_foreign();
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);

@@ -1,0 +1,129 @@
+//! Files that are written whole: in comes a path and what writes a file, out comes the file. Always: whoever opens the path
+//! finds the old file or the new one; and what a killed process had begun is gone after the next call.
+
+use alloc::{format, string::String};
+use core::hash::{BuildHasher, Hasher};
+use std::{
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    hash::RandomState,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Whether a file must still be whole when the machine has stopped, for which its writer waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    /// It must.
+    Yes,
+    /// Who reads it finds out whether it is whole.
+    #[cfg(feature = "gpu")]
+    No,
+}
+
+/// Puts a new file in the place of `target`, whose metadata are `old`.
+pub(crate) fn replace(
+    target: &Path,
+    old: Option<&Metadata>,
+    lasting: Lasting,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
+    let beside = Beside::of(target);
+    beside.remove_abandoned();
+    let (file, temporary) = beside.create(old)?;
+    let write = || {
+        write(&file)?;
+        if lasting == Lasting::Yes {
+            file.sync_all()?;
+        }
+        old.map_or(Ok(()), |old| resemble(&file, old))?;
+        fs::rename(&temporary, target)
+    };
+    let written = write();
+    if written.is_err() {
+        // The error of writing is the one to report; a file that cannot be removed now is removed by the next call.
+        let _ = fs::remove_file(&temporary);
+    } else if cfg!(unix) && lasting == Lasting::Yes {
+        // The rename is durable once the directory is; some file systems cannot say so.
+        let _ = File::open(&beside.directory).and_then(|directory| directory.sync_all());
+    }
+    written
+}
+
+/// Gives a file the owner and the permissions of another.
+fn resemble(file: &File, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let new = file.metadata()?;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+            // Only a privileged user can give a file away; to others it belongs, as any file that they make.
+            let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+        }
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// The files in which calls prepare what is to be `.../NAME`: `.../.NAME.RANDOM.tmp`, each locked as long as its call lives.
+pub(crate) struct Beside {
+    directory: PathBuf,
+    /// What their names begin with. Names that share it may be those of several targets.
+    prefix: String,
+}
+
+impl Beside {
+    const DIGITS: usize = 16;
+    const SUFFIX: &str = ".tmp";
+    /// Bytes of the target's name that are kept: no file system allows fewer than 143 in all.
+    const MOST: usize = 96;
+
+    pub(crate) fn of(target: &Path) -> Beside {
+        let directory = target.parent().filter(|directory| !directory.as_os_str().is_empty());
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let name = &name[..name.floor_char_boundary(Self::MOST)];
+        Beside { directory: directory.unwrap_or(Path::new(".")).into(), prefix: format!(".{name}.") }
+    }
+
+    /// A new file, which only its owner can read if that holds of the old one.
+    pub(crate) fn create(&self, old: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+        loop {
+            // Hashers of the standard library start with random keys.
+            let random = RandomState::new().build_hasher().finish();
+            let (prefix, digits, suffix) = (&self.prefix, Self::DIGITS, Self::SUFFIX);
+            let path = self.directory.join(format!("{prefix}{random:0digits$x}{suffix}"));
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            if let Some(old) = old {
+                use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+                options.mode(old.permissions().mode() & 0o600);
+            }
+            #[cfg(not(unix))]
+            let _ = old;
+            let file = options.open(&path)?;
+            // Another call may have taken the file for an abandoned one before it was locked. Where nothing can be locked,
+            // nothing is taken for abandoned.
+            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+            if !is_taken && fs::exists(&path)? {
+                return Ok((file, path));
+            }
+        }
+    }
+
+    /// Removes the files of processes that were killed: those that are not locked. What cannot be removed is let be.
+    fn remove_abandoned(&self) {
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            if self.has(&entry.file_name().to_string_lossy())
+                && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+                && file.try_lock().is_ok()
+            {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Whether a file of this name is one of them.
+    fn has(&self, name: &str) -> bool {
+        let digits = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_suffix(Self::SUFFIX));
+        digits.is_some_and(|digits| digits.len() == Self::DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    }
+}
