@@ -4,7 +4,7 @@
 //! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups;
 //! long sums of floats are cut into blocks, whose totals are added with compensation.
 
-use super::grid::Grid;
+use super::grid::{BUILTINS, Grid, NUMBER};
 use super::pairs;
 use super::positions::{Positions, suffix};
 use super::scalars::{Body, Scalars, literal};
@@ -31,9 +31,9 @@ pub(super) fn row(
         neighbours(&mut body, grid, &grid.order(parallel), stores);
         return entry(name, threads, &body.text);
     }
-    let first = format!("(group.y * 65535u + group.x) * {threads}u + lane");
+    let first = format!("({NUMBER}) * {threads}u + lane");
     body.line(match (grid.group.cooperative, &scalars.fours) {
-        (true, _) => "let row = i32(group.y * 65535u + group.x);".into(),
+        (true, _) => format!("let row = i32({NUMBER});"),
         (false, None) => format!("let row = i32({first});"),
         (false, Some(_)) => format!("let row = i32(({first}) * {FOUR}u);"),
     });
@@ -69,7 +69,7 @@ pub(super) fn row(
 fn entry(name: &str, threads: u32, body: &str) -> String {
     format!(
         "@compute @workgroup_size({threads})\n\
-         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{body}}}\n"
+         fn {name}({BUILTINS}) {{\n{body}}}\n"
     )
 }
 
@@ -77,7 +77,7 @@ fn entry(name: &str, threads: u32, body: &str) -> String {
 fn neighbours(body: &mut Body<'_, '_>, grid: &Grid, order: &[usize], stores: &[Store]) {
     let (scalars, threads, most) = (body.scalars, grid.group.invocations, grid.group.neighbours);
     let rows = scalars.names.dim(&grid.items);
-    body.line(format!("let first = i32(((group.y * 65535u + group.x) * {threads}u + lane) * {most}u);"));
+    body.line(format!("let first = i32((({NUMBER}) * {threads}u + lane) * {most}u);"));
     body.line(format!("if first >= {rows} {{ return; }}"));
     body.line(format!("let count = min({most}, {rows} - first);"));
     let packed: Vec<(usize, &Store)> =
