@@ -33,7 +33,7 @@ impl Grid {
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
         match self.group.cooperative {
-            true => self.items.clone(),
+            true => self.items.ceil_div(self.group.rows.into()),
             false => self.items.ceil_div((self.group.invocations * self.group.neighbours).into()),
         }
     }

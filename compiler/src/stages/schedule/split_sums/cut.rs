@@ -81,10 +81,25 @@ const LONG: i64 = 8;
 
 /// Cuts one axis into so many parts.
 pub(super) fn cut_axis(kernel: &mut Kernel, axis: usize, parts: &Dim) -> Cut {
+    let extent = &kernel.axes[axis];
+    let length = extent.exact_div(parts).unwrap_or_else(|| ceil_div_dim(extent, parts));
+    cut_into(kernel, axis, parts, length)
+}
+
+/// Cuts one axis into parts of such a length, of which none is empty.
+pub(super) fn cut_to(kernel: &mut Kernel, axis: usize, length: Dim) -> Cut {
+    let parts = ceil_div_dim(&kernel.axes[axis], &length);
+    cut_into(kernel, axis, &parts, length)
+}
+
+fn ceil_div_dim(a: &Dim, b: &Dim) -> Dim {
+    (a.clone() + b.clone() - Dim::from(1)).floor_div(b)
+}
+
+/// Cuts one axis into so many parts of such a length.
+fn cut_into(kernel: &mut Kernel, axis: usize, parts: &Dim, length: Dim) -> Cut {
     let (extent, part) = (kernel.axes[axis].clone(), kernel.axes.len());
-    let length = (extent.clone() + parts.clone() - Dim::from(1)).floor_div(parts);
-    let exact = extent.exact_div(parts);
-    let (length, is_exact) = (exact.clone().unwrap_or(length), exact.is_some());
+    let is_exact = extent == parts.clone() * length.clone();
     let position = Index::axis(part).times(&length).plus(&Index::axis(axis));
     kernel.axes[axis] = length;
     kernel.axes.push(parts.clone());
