@@ -225,7 +225,7 @@ impl RowGroup {
 
     /// How many elements of a row an invocation takes at once.
     pub fn taken(&self) -> u32 {
-        if self.cooperative { self.at_once * self.neighbours } else { self.at_once }
+        if self.cooperative { self.at_once.saturating_mul(self.neighbours) } else { self.at_once }
     }
 
     /// What is wrong with it, if a kernel has no such neighbours or turns.

@@ -41,7 +41,12 @@ impl Positions {
 
     /// What names of sums end with.
     pub(super) fn of_sum(&self) -> String {
-        if self.own_sums { suffix(self.number % NEIGHBOURS) } else { String::new() }
+        if self.own_sums { self.of_neighbour() } else { String::new() }
+    }
+
+    /// What names of what each neighbour has for itself end with.
+    pub(super) fn of_neighbour(&self) -> String {
+        suffix(self.number % NEIGHBOURS)
     }
 
     /// The numbers of a turn.

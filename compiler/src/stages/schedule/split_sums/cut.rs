@@ -8,6 +8,7 @@ use super::super::workgroups::typical;
 use crate::ir::dim::Dim;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Guard, Kernel};
+use crate::ir::neighbours::FOUR;
 
 /// An axis that was cut.
 pub(super) struct Cut {
@@ -35,15 +36,25 @@ impl Cut {
     }
 }
 
-/// Cuts axes into some `wanted` parts together. Indices are left as they are.
-pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64) -> Vec<Cut> {
+/// Cuts axes into some `wanted` parts together, of which those along an axis of neighbours keep fours of them together. Indices
+/// are left as they are.
+pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64, neighbours: Option<usize>) -> Vec<Cut> {
     let mut cuts = vec![];
     for &axis in summed {
         if wanted < 2 {
             break;
         }
         let parts = parts(&kernel.axes[axis], wanted);
-        cuts.push(cut_axis(kernel, axis, &parts.into()));
+        let length = ceil_div_dim(&kernel.axes[axis], &parts.into());
+        let is_kept = neighbours == Some(axis) && kernel.axes[axis].is_multiple_of(FOUR);
+        cuts.push(match is_kept && !length.is_multiple_of(FOUR) {
+            true => {
+                let length =
+                    ceil_div_dim(&kernel.axes[axis], &(i64::from(FOUR) * parts).into()) * i64::from(FOUR).into();
+                cut_into(kernel, axis, &parts.into(), length)
+            }
+            false => cut_axis(kernel, axis, &parts.into()),
+        });
         wanted = ceil_div(wanted, parts);
     }
     cuts

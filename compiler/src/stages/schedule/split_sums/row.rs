@@ -87,7 +87,8 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
     if let Some(rows) = rows.as_const() {
         let mut wanted = wanted(rows, &length, is_beside)?;
         if !is_beside {
-            return Some(Cuts { cuts: cut(kernel, reduced, wanted), most: None, spread: [Spread::Usual; 2] });
+            let cuts = cut(kernel, reduced, wanted, reduced.last().copied());
+            return Some(Cuts { cuts, most: None, spread: [Spread::Usual; 2] });
         }
         // Where an invocation has several columns, those of more parts are as many as fill half of a GPU.
         if Fours::of(kernel, false).is_some_and(|fours| fours.has_any()) {
@@ -96,7 +97,7 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
         let merged = if wanted <= MERGED { Spread::Beside } else { Spread::Usual };
         let spread = [Spread::Alone, merged];
         let ([axis], None) = (reduced, length.as_const()) else {
-            return Some(Cuts { cuts: cut(kernel, reduced, wanted), most: None, spread });
+            return Some(Cuts { cuts: cut(kernel, reduced, wanted, None), most: None, spread });
         };
         // Of a length that a call knows there are no more parts than have enough terms each.
         let of_part = i64::from(ROW_BLOCK / 2);

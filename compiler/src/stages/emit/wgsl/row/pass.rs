@@ -48,7 +48,7 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
             self.body.go_to(position);
             self.body.hoist(&wanted, self.reduced);
             for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
-                self.begin(&self.partial(slot), accumulator);
+                self.begin(slot, accumulator);
             }
         }
         self.body.go_to(0);
@@ -106,10 +106,36 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
         self.body.positions.as_ref().map_or_else(String::new, Positions::of_sum)
     }
 
-    /// Declares an accumulator.
-    fn begin(&mut self, partial: &str, accumulator: &Accumulator) {
+    /// The variables in which an invocation reduces what falls to it: neighbours of a shared row have one each, so that they do
+    /// not wait for each other.
+    fn variables(&self, slot: usize, accumulator: &Accumulator) -> Vec<String> {
+        let partial = self.partial(slot);
+        let has_fours = self.grid.group.cooperative && self.body.scalars.fours.is_some();
+        match accumulator.op {
+            AccumulatorOp::Reduce(_) if has_fours => {
+                (0..NEIGHBOURS).map(|neighbour| format!("{partial}{}", suffix(neighbour))).collect()
+            }
+            AccumulatorOp::Reduce(_) | AccumulatorOp::Arg(_) => vec![partial],
+        }
+    }
+
+    /// What these are together.
+    fn together(&self, slot: usize, accumulator: &Accumulator) -> String {
+        let mut parts = self.variables(slot, accumulator);
+        let AccumulatorOp::Reduce(op) = accumulator.op else { return parts.swap_remove(0) };
         let dtype = self.body.scalars.dtype(accumulator.value);
-        self.body.line(format!("var {partial} = {};", literal(accumulator.op.neutral(dtype))));
+        while let [_, _, ..] = parts.as_slice() {
+            parts = parts.chunks(2).map(|pair| format!("({})", combine(op, dtype, &pair[0], &pair[1]))).collect();
+        }
+        parts.swap_remove(0)
+    }
+
+    /// Declares an accumulator.
+    fn begin(&mut self, slot: usize, accumulator: &Accumulator) {
+        let (dtype, partial) = (self.body.scalars.dtype(accumulator.value), self.partial(slot));
+        for variable in self.variables(slot, accumulator) {
+            self.body.line(format!("var {variable} = {};", literal(accumulator.op.neutral(dtype))));
+        }
         if let AccumulatorOp::Arg(_) = accumulator.op {
             self.body.line(format!("var {partial}_at = 0u;"));
         }
@@ -124,24 +150,28 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
         self.grid.group.block.is_some() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
     }
 
-    /// The accumulators that are sums in blocks.
-    fn blocked(&mut self) -> Vec<String> {
+    /// The accumulators that are sums in blocks: their variables, what these are together, and the variable of the total.
+    fn blocked(&mut self) -> Vec<(Vec<String>, String, String)> {
         let mut blocked = vec![];
         for position in self.sums() {
             self.body.go_to(position);
             let all = self.pass.accumulators.iter().enumerate();
-            blocked.extend(all.filter(|(_, sum)| self.is_blocked(sum)).map(|(slot, _)| self.partial(slot)));
+            blocked.extend(all.filter(|(_, sum)| self.is_blocked(sum)).map(|(slot, sum)| {
+                (self.variables(slot, sum), self.together(slot, sum), format!("{}_total", self.partial(slot)))
+            }));
         }
         blocked
     }
 
     fn begin_block(&mut self) {
-        self.blocked().iter().for_each(|partial| self.body.line(format!("{partial} = 0.0f;")));
+        for variable in self.blocked().into_iter().flat_map(|(variables, ..)| variables) {
+            self.body.line(format!("{variable} = 0.0f;"));
+        }
     }
 
     fn end_block(&mut self) {
-        for partial in self.blocked() {
-            self.body.line(format!("{partial}_total = add_up({partial}_total, {partial}, no_bits());"));
+        for (_, sum, total) in self.blocked() {
+            self.body.line(format!("{total} = add_up({total}, {sum}, no_bits());"));
         }
     }
 
@@ -331,7 +361,10 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
 
     fn accumulate(&mut self, slot: usize, accumulator: &Accumulator) {
         let value = self.body.value(self.reduced_value(accumulator));
-        let partial = self.partial(slot);
+        let mut partial = self.partial(slot);
+        if self.variables(slot, accumulator).len() > 1 {
+            partial += &self.body.positions.as_ref().map_or_else(String::new, Positions::of_neighbour);
+        }
         let dtype = self.body.scalars.dtype(accumulator.value);
         match accumulator.op {
             AccumulatorOp::Reduce(op) => {
@@ -364,18 +397,19 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
     }
 
     fn finish(&mut self, slot: usize, accumulator: &Accumulator) {
-        let mut partial = self.partial(slot);
+        let mut sum = self.together(slot, accumulator);
+        let partial = self.partial(slot);
         if self.is_blocked(accumulator) {
-            partial = format!("({partial}_total.x + {partial}_total.y)");
+            sum = format!("({partial}_total.x + {partial}_total.y)");
         }
         let (number, threads, rows) = (self.number, self.grid.group.invocations, self.grid.group.rows);
         let dtype = self.body.scalars.dtype(accumulator.value);
         let finished = match (self.grid.group.cooperative, accumulator.op) {
-            (false, AccumulatorOp::Reduce(_)) => partial,
+            (false, AccumulatorOp::Reduce(_)) => sum,
             (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),
             (true, AccumulatorOp::Reduce(op)) => {
                 let of = if dtype.is_wide() { pairs::suffix(op, dtype) } else { dtype.name() };
-                format!("reduce_{}_{of}({partial}, lane, {threads}u, {rows}u)", op.name())
+                format!("reduce_{}_{of}({sum}, lane, {threads}u, {rows}u)", op.name())
             }
             (true, AccumulatorOp::Arg(op)) => {
                 format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u, {rows}u)", arg_name(op))
