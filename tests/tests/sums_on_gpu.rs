@@ -60,7 +60,10 @@ model! {
             (sum(x, axis = 0) * 0.5, max(x, axis = 0), sum(y * y, axis = 0), min((y * 1000.0).i32(), axis = 0))
         }
 
-        /// The same of a known length, of two axes, and with the place of an extreme.
+        /// All elements, of which four lie together, in parts that are no longer than others or empty.
+        pub fn wide_total(x: f32[N, 516]) -> (f32, f32) { (sum(x), max(x, axis = [0, 1])) }
+
+        /// Columns of a known length, of two axes, and with the place of an extreme.
         pub fn long_columns(x: f32[3, 1201, 520], y: f32[2100, 516]) -> (f32[520], f32[516], u32[516]) {
             (mean(x, axis = [0, 1]), sum(y, axis = 0), argmax(y, axis = 0))
         }
@@ -260,6 +263,9 @@ fn many_columns_are_reduced_to_the_same() {
         agree("largest of four", &a.1, &b.1, 0.0);
         agree("sums of squares", &a.2, &b.2, batch as f32);
         assert_eq!(a.3, b.3, "smallest of {batch}");
+        (x[batch - 1][3], x[batch / 2][515], x[0][8]) = (0.5, 3.0, -2.5);
+        let [a, b] = [host.wide_total(&x), net.wide_total(&x)].map(|r| r.unwrap());
+        agree("sum and largest of all", &[a.0, a.1], &[b.0, b.1], 516.0 * batch as f32);
     }
     let (x, y) = (rows::<520>(3 * 1201, 43), rows::<516>(2100, 44));
     let x: &[[[f32; 520]; 1201]; 3] = x.as_chunks().0.try_into().unwrap();

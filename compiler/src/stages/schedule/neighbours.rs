@@ -12,6 +12,8 @@ use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK, RowGroup, TURNS};
 
 /// The most values of scalars that are printed one after the other.
 const PRINTED: usize = 1024;
+/// The most takings of a block whose loads do not wait for each other: more are text that gains nothing.
+const AT_ONCE: u32 = 8;
 /// The most of them in a block, which is printed twice: once as a whole, and once with an end.
 const TAKEN: usize = PRINTED / 4;
 /// The fewest invocations that share a row: those of a subgroup, mostly.
@@ -33,7 +35,7 @@ fn at_once(kernel: &Kernel, group: RowGroup) -> RowGroup {
             && values * loads <= GPU.ahead
             && values * kernel.scalars.len() <= TAKEN
     };
-    let most = (1..=block).rev().filter(|n| n.is_power_of_two()).find(|&n| fits(n)).unwrap_or(1);
+    let most = (1..=AT_ONCE).rev().filter(|n| n.is_power_of_two()).find(|&n| fits(n)).unwrap_or(1);
     RowGroup { at_once: most, ..group }
 }
 

@@ -216,32 +216,37 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
         outer.iter().for_each(|_| self.body.close());
     }
 
-    /// Loops over an axis a block at a time, and takes what is left as one more, of which not all is there.
+    /// Loops over an axis a block at a time, and over what is left, of which not all may be there that is taken at once.
     fn blocks(&mut self, axis: usize, block: u32) {
-        let (extent, number) = (self.counted(self.extent(axis)), self.number);
+        let (extent, number, at_once) = (self.counted(self.extent(axis)), self.number, self.grid.group.at_once);
         self.body.line(format!("let whole{number} = {extent} / {block} * {block};"));
         self.body.open(format!("for (var b{axis} = 0; b{axis} < whole{number}; b{axis} += {block})"));
-        self.block_of_axis(axis, block, None);
+        self.begin_block();
+        if at_once == block {
+            self.take_of_axis(axis, &format!("b{axis}"), None);
+        } else {
+            self.body.open(format!("for (var u = 0; u < {block}; u += {at_once})"));
+            self.take_of_axis(axis, &format!("b{axis} + u"), None);
+            self.body.close();
+        }
+        self.end_block();
         self.body.close();
-        self.body.open(format!("if whole{number} < {extent}"));
-        self.body.line(format!("let b{axis} = whole{number};"));
-        self.block_of_axis(axis, block, Some(&extent));
+        self.begin_block();
+        self.body.open(format!("for (var b{axis} = whole{number}; b{axis} < {extent}; b{axis} += {at_once})"));
+        self.take_of_axis(axis, &format!("b{axis}"), Some(&extent));
         self.body.close();
+        self.end_block();
     }
 
-    /// A block of an axis from its variable `b` on, without what is beyond an end.
-    fn block_of_axis(&mut self, axis: usize, block: u32, end: Option<&str>) {
-        let at_once = self.grid.group.at_once;
-        self.begin_block();
-        let first = self.open_takings(block, at_once, &format!("b{axis}"), 1);
-        let names: Vec<String> = (0..at_once as usize).map(|turn| format!("i{axis}{}", suffix(turn))).collect();
+    /// Takes what is at once along an axis, without what is beyond an end.
+    fn take_of_axis(&mut self, axis: usize, first: &str, end: Option<&str>) {
+        let at_once = self.grid.group.at_once as usize;
+        let names: Vec<String> = (0..at_once).map(|turn| format!("i{axis}{}", suffix(turn))).collect();
         for (turn, name) in names.iter().enumerate() {
-            let from = if turn == 0 { first.clone() } else { format!("i{axis} + {turn}") };
+            let from = if turn == 0 { first.to_owned() } else { format!("i{axis} + {turn}") };
             self.body.line(format!("let {name} = {from};"));
         }
         self.take(&names, end);
-        self.close_takings(block, at_once);
-        self.end_block();
     }
 
     /// A number that is known before the loops, as a variable if it is not written in one word.
@@ -252,21 +257,6 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
         let name = format!("count{}", self.number);
         self.body.line(format!("let {name} = {count};"));
         name
-    }
-
-    /// Opens a loop over the takings of a block, if one is not all of them; gives where one begins.
-    fn open_takings(&mut self, takings: u32, at_once: u32, first: &str, stride: u32) -> String {
-        if at_once == takings {
-            return first.to_owned();
-        }
-        self.body.open(format!("for (var u = 0; u < {takings}; u += {at_once})"));
-        if stride == 1 { format!("{first} + u") } else { format!("{first} + u * {stride}") }
-    }
-
-    fn close_takings(&mut self, takings: u32, at_once: u32) {
-        if at_once != takings {
-            self.body.close();
-        }
     }
 
     /// Takes what is at several places, or as much of that as is before an end.
@@ -302,32 +292,39 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
         };
         let (step, count) = (i64::from(block) * i64::from(threads), self.counted(count));
         self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
+        let (takings, taken) = (block / at_once, self.grid.group.at_once);
         self.body.open(format!("for (var first = {own}; first < whole{number}; first += {step})"));
-        self.share_block(block / at_once, stride, None);
+        self.begin_block();
+        if taken == takings {
+            self.take_of_share("first", stride, None);
+        } else {
+            self.body.open(format!("for (var u = 0; u < {takings}; u += {taken})"));
+            self.take_of_share(&format!("first + u * {stride}"), stride, None);
+            self.body.close();
+        }
+        self.end_block();
         self.body.close();
         if self.end.is_none() && self.grid.reduced.exact_div(&step.into()).is_some() {
             return;
         }
-        self.body.open(format!("if whole{number} < {count}"));
-        self.body.line(format!("let first = whole{number} + {own};"));
-        self.share_block(block / at_once, stride, Some(&count));
+        self.begin_block();
+        let further = stride * taken;
+        self.body.open(format!("for (var first = whole{number} + {own}; first < {count}; first += {further})"));
+        self.take_of_share("first", stride, Some(&count));
         self.body.close();
+        self.end_block();
     }
 
-    /// A block of an invocation from `first` on, of so many takings that are so far apart, without those beyond an end.
-    fn share_block(&mut self, takings: u32, stride: u32, end: Option<&str>) {
-        let at_once = self.grid.group.at_once;
-        self.begin_block();
-        let first = self.open_takings(takings, at_once, "first", stride);
-        let names: Vec<String> = (0..at_once as usize).map(|turn| format!("at{}", suffix(turn))).collect();
+    /// Takes what an invocation does at once of its share, so far apart, without what is beyond an end.
+    fn take_of_share(&mut self, first: &str, stride: u32, end: Option<&str>) {
+        let at_once = self.grid.group.at_once as usize;
+        let names: Vec<String> = (0..at_once).map(|turn| format!("at{}", suffix(turn))).collect();
         for (turn, name) in names.iter().enumerate() {
-            let from = if turn == 0 { first.clone() } else { format!("at + {}", turn * stride as usize) };
+            let from = if turn == 0 { first.to_owned() } else { format!("at + {}", turn * stride as usize) };
             self.body.line(format!("let {name} = {from};"));
             self.body.split_turn(name, self.reduced, &suffix(turn));
         }
         self.take(&names, end);
-        self.close_takings(takings, at_once);
-        self.end_block();
     }
 
     /// What happens in a few turns, whose loads do not wait for each other, each where its condition holds.
