@@ -99,10 +99,13 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
         let ([axis], None) = (reduced, length.as_const()) else {
             return Some(Cuts { cuts: cut(kernel, reduced, wanted, None), most: None, spread });
         };
-        // Of a length that a call knows there are no more parts than have enough terms each.
-        let of_part = i64::from(ROW_BLOCK / 2);
-        let length = (Dim::from(1) + length.floor_div(&Dim::from(of_part * wanted))) * Dim::from(of_part);
-        let most = Some(Dim::from(rows * (wanted + 1)));
+        // Of a length that a call knows there are no more parts than have half a block of terms each, and of a longer one these are
+        // whole blocks, near to as many parts as are wanted.
+        let block = i64::from(ROW_BLOCK);
+        let half = block / 2 * wanted;
+        let blocks = (length + Dim::from(half)).floor_div(&Dim::from(2 * half));
+        let length = (blocks * Dim::from(block)).larger(&Dim::from(block / 2));
+        let most = Some(Dim::from(rows * (wanted + wanted / 2 + 1)));
         return Some(Cuts { cuts: vec![cut_to(kernel, *axis, length)], most, spread });
     }
     // Of rows as many as a call has only columns of an unknown length are cut, into fewer parts the more there are.
