@@ -55,6 +55,27 @@ model! {
         /// As many columns as a call has, of a length that it knows too.
         pub fn any_columns(&self, x: f32[R, C]) -> (f32[C], f32[C]) { (sum(x, axis = 0), min(x, axis = 0)) }
 
+        /// Columns that are many, and no multiple of what a workgroup has, with neighbours that are loaded together and without.
+        pub fn wide_columns(x: f32[N, 516], y: f32[N, 517]) -> (f32[516], f32[516], f32[517], i32[517]) {
+            (sum(x, axis = 0) * 0.5, max(x, axis = 0), sum(y * y, axis = 0), min((y * 1000.0).i32(), axis = 0))
+        }
+
+        /// All elements, of which four lie together, in parts that are no longer than others or empty.
+        pub fn wide_total(x: f32[N, 516]) -> (f32, f32) { (sum(x), max(x, axis = [0, 1])) }
+
+        /// Columns of a known length, of two axes, and with the place of an extreme.
+        pub fn long_columns(x: f32[3, 1201, 520], y: f32[2100, 516]) -> (f32[520], f32[516], u32[516]) {
+            (mean(x, axis = [0, 1]), sum(y, axis = 0), argmax(y, axis = 0))
+        }
+
+        /// More rows than a side of the grid has workgroups.
+        pub fn many_rows(x: f32[R, 64]) -> (f32[R], f32[R, 64]) { (sum(x, axis = 1), softmax(x, axis = 1)) }
+
+        /// Rows of lengths that are no multiples of what a workgroup takes at once.
+        pub fn any_rows(x: f32[3, C]) -> (f32[3], f32[3], u32[3], f32[3, C]) {
+            (mean(x, axis = 1), max(x, axis = 1), argmin(x, axis = 1), softmax(x, axis = 1))
+        }
+
         /// Columns of a length that a call knows.
         pub fn batches(&self, x: f32[N, 100, 9]) -> (f32[9], f32[9], i32[9]) {
             (sum(x, axis = [0, 1]), max(x, axis = [0, 1]), sum(x.i32(), axis = [0, 1]))
@@ -225,6 +246,55 @@ fn columns_are_reduced_to_the_same() {
         agree("sums of a batch", &on_cpu.0, &on_gpu.0, 2000.0 * batch as f32);
         agree("largest of a batch", &on_cpu.1, &on_gpu.1, 0.0);
         assert_eq!(on_cpu.2, on_gpu.2, "sums of integers");
+    }
+}
+
+#[test]
+fn many_columns_are_reduced_to_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for batch in [1, 7, 8, 9, 65, 1000, 8195] {
+        let (mut x, y) = (rows::<516>(batch, 41), rows::<517>(batch, 42));
+        x.as_flattened_mut().iter_mut().for_each(|x| *x -= 2.0);
+        (x[batch - 1][3], x[batch / 2][515], x[0][8]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY);
+        let [a, b] = [host.wide_columns(&x, &y), net.wide_columns(&x, &y)].map(|r| r.unwrap());
+        agree("sums of four", &a.0, &b.0, batch as f32);
+        agree("largest of four", &a.1, &b.1, 0.0);
+        agree("sums of squares", &a.2, &b.2, batch as f32);
+        assert_eq!(a.3, b.3, "smallest of {batch}");
+        (x[batch - 1][3], x[batch / 2][515], x[0][8]) = (0.5, 3.0, -2.5);
+        let [a, b] = [host.wide_total(&x), net.wide_total(&x)].map(|r| r.unwrap());
+        agree("sum and largest of all", &[a.0, a.1], &[b.0, b.1], 516.0 * batch as f32);
+    }
+    let (x, y) = (rows::<520>(3 * 1201, 43), rows::<516>(2100, 44));
+    let x: &[[[f32; 520]; 1201]; 3] = x.as_chunks().0.try_into().unwrap();
+    let y: &[[f32; 516]; 2100] = y.as_slice().try_into().unwrap();
+    let [a, b] = [host.long_columns(x, y), net.long_columns(x, y)].map(|r| r.unwrap());
+    agree("means of planes", &a.0, &b.0, 1.0);
+    agree("sums of a known length", &a.1, &b.1, 100.0);
+    assert_eq!(a.2, b.2);
+}
+
+#[test]
+fn any_number_of_rows_is_reduced_to_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for count in [1, 65_535, 65_536, 70_001] {
+        let x = rows::<64>(count, 45);
+        let [a, b] = [host.many_rows(&x), net.many_rows(&x)].map(|r| r.unwrap());
+        agree(&format!("{count} rows"), &a.0, &b.0, 16.0);
+        agree(&format!("softmax of {count} rows"), a.1.as_flattened(), b.1.as_flattened(), 1.0);
+    }
+    for length in [1, 15, 255, 257, 4095, 4097, 12_289] {
+        let x = numbers(3 * length, 46);
+        let view = View::new(&x, [3, length]).unwrap();
+        let [a, b] = [host.any_rows(view), net.any_rows(view)].map(|r| r.unwrap());
+        agree(&format!("means of {length}"), &a.0, &b.0, 1.0);
+        agree(&format!("largest of {length}"), &a.1, &b.1, 0.0);
+        assert_eq!(a.2, b.2, "places in {length}");
+        agree(&format!("softmax of {length}"), a.3.data(), b.3.data(), 1.0);
     }
 }
 

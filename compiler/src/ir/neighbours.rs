@@ -49,8 +49,7 @@ impl<'k> Fours<'k> {
     pub fn is_load(&self, id: ExprId) -> bool {
         match &self.kernel.scalars[id] {
             Expr::Load { slot, index, guards, fill: _ } => {
-                let guarded = |guard: &Guard| self.varying.index_with(guard.index(), self.axis);
-                self.is_one(self.kernel.slots[*slot].dtype, index) && !guards.iter().any(guarded)
+                self.is_one(self.kernel.slots[*slot].dtype, index) && guards.iter().all(|guard| self.is_common(guard))
             }
             Expr::Const(_) | Expr::Extent(_) | Expr::Index(_) | Expr::Inside(_) => false,
             Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => false,
@@ -86,11 +85,21 @@ impl<'k> Fours<'k> {
         inner.chain(stores.iter().map(|store| (store, at_ends && self.is_store(store)))).collect()
     }
 
+    /// Whether a guard holds at all of four neighbours or at none.
+    fn is_common(&self, guard: &Guard) -> bool {
+        let is_still = !self.varying.index_with(guard.index(), self.axis);
+        is_still || matches!(guard, Guard::Within(index, extent) if extent.is_multiple_of(FOUR) && self.begins(index))
+    }
+
     /// Whether four neighbours are four words from a multiple of four on.
     fn is_one(&self, dtype: DType, index: &Index) -> bool {
+        dtype.bits() == u32::BITS && self.begins(index)
+    }
+
+    /// Whether an index is at four neighbours a multiple of four and the three numbers behind it.
+    fn begins(&self, index: &Index) -> bool {
         let begins = |(atom, c): &(Atom, Dim)| *atom == Atom::Axis(self.axis) || c.is_multiple_of(FOUR);
-        dtype.bits() == u32::BITS
-            && self.varying.lane_stride(index, self.axis).is_some_and(|stride| stride.is(1))
+        self.varying.lane_stride(index, self.axis).is_some_and(|stride| stride.is(1))
             && index.base.is_multiple_of(FOUR)
             && index.terms.iter().all(begins)
     }

@@ -4,9 +4,9 @@
 //! print. Always: nothing here weighs what a choice costs.
 
 use super::dim::Dim;
-use super::index::{Atom, Index, Ranges};
-use super::kernel::{AccumulatorOp, Expr, ExprId, Kernel, Load, Pass, Skeleton, Store};
-use super::prim::ReduceOp;
+use super::index::{Atom, Index, Ranges, is_nonnegative};
+use super::kernel::{AccumulatorOp, Expr, ExprId, Guard, Kernel, Load, Pass, Skeleton, Store};
+use super::prim::{MapOp, ReduceOp};
 use super::schedule::{Block, CHAIN, PIPELINED_CHAIN};
 use super::turns;
 use super::ty::DType;
@@ -26,6 +26,18 @@ pub struct Row<'k> {
     pub passes: &'k [Pass],
     /// After the passes.
     pub stores: &'k [Store],
+}
+
+/// A position of an axis from which on a pass has nothing to do.
+pub struct End {
+    /// The axis.
+    pub axis: usize,
+    /// What the guard looks at, at the first position of the axis.
+    pub start: Index,
+    /// How far that goes.
+    pub extent: Dim,
+    /// The guard, which holds at all positions before the end.
+    pub guard: Guard,
 }
 
 impl<'k> Row<'k> {
@@ -107,6 +119,31 @@ impl<'k> Row<'k> {
             }
         }
         None
+    }
+
+    /// Where a pass ends before one of its axes does, if it only reduces values that change nothing from some position on.
+    pub fn end(&self, pass: usize) -> Option<End> {
+        let (Pass { accumulators, stores }, scalars) = (&self.passes[pass], &self.kernel.scalars);
+        let (mut guard, dtypes): (Option<&Guard>, _) = (None, self.kernel.dtypes());
+        for accumulator in accumulators {
+            let Expr::Map(MapOp::Select, args) = &scalars[accumulator.value] else { return None };
+            let &[inside, value, other] = args.as_slice() else { return None };
+            let (Expr::Inside(guards), Expr::Const(other)) = (&scalars[inside], &scalars[other]) else { return None };
+            let own = guards.first().filter(|own| guards.len() == 1 && guard.is_none_or(|guard| guard == *own));
+            let neutral = accumulator.op.neutral(dtypes[value]);
+            guard = Some(own.filter(|_| *other == neutral)?);
+        }
+        let Guard::Within(index, extent) = guard.filter(|_| stores.is_empty())? else { return None };
+        let mut moving = self.reduced.iter().copied().filter(|&axis| index.mentions(axis));
+        let axis = moving.next().filter(|_| moving.next().is_none())?;
+        let start = index.plus(&Index::axis(axis).times(&Dim::from(-1)));
+        let reach = |atom: &Atom| match atom {
+            Atom::Axis(axis) => Some(self.kernel.axes[*axis].clone()),
+            Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
+        };
+        let is_first = Ranges(&reach).bounds(&start).is_some_and(|(low, _)| is_nonnegative(&low));
+        let fits = is_first && !start.mentions(axis);
+        fits.then(|| End { axis, start, extent: extent.clone(), guard: Guard::Within(index.clone(), extent.clone()) })
     }
 
     /// Whether the first pass over the next row can run beside the last one over this row: it only reduces what no part of the

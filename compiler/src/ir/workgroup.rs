@@ -52,6 +52,9 @@ pub struct RowGroup {
     pub invocations: u32,
     /// Whether a workgroup shares the reduction of a row; otherwise an invocation does it alone.
     pub cooperative: bool,
+    /// Rows beside each other whose reductions a workgroup shares, a power of two: invocations beside each other have terms of
+    /// different rows, which may lie beside each other in memory.
+    pub rows: u32,
     /// Elements beside each other that an invocation has at a time: of a row that is shared along its last axis, otherwise along
     /// the axis whose neighbours belong into neighbouring invocations. What [`neighbours`](super::neighbours) says can be.
     pub neighbours: u32,
@@ -61,6 +64,9 @@ pub struct RowGroup {
     /// Elements of a row that an invocation takes at a time, where it may have more: sums of floats are added up plainly in a
     /// block, and the totals of blocks with compensation.
     pub block: Option<u32>,
+    /// How often an invocation takes its neighbours of a block before it computes with the first ones, so that their loads do not
+    /// wait for each other. They are printed one after the other.
+    pub at_once: u32,
 }
 
 /// The tile of a contraction, and a larger one for calls of many results, where a call says how many there are.
@@ -212,7 +218,17 @@ impl Workgroup {
 impl RowGroup {
     /// So many invocations, each of which takes one element at a time.
     pub fn plain(invocations: u32, cooperative: bool, block: Option<u32>) -> RowGroup {
-        RowGroup { invocations, cooperative, neighbours: 1, turns: None, block }
+        RowGroup { invocations, cooperative, rows: 1, neighbours: 1, turns: None, block, at_once: 1 }
+    }
+
+    /// The invocations that share a row.
+    pub fn of_row(&self) -> u32 {
+        self.invocations / self.rows
+    }
+
+    /// How many elements of a row an invocation takes at once.
+    pub fn taken(&self) -> u32 {
+        if self.cooperative { self.at_once.saturating_mul(self.neighbours) } else { self.at_once }
     }
 
     /// What is wrong with it, if a kernel has no such neighbours or turns.
@@ -222,8 +238,13 @@ impl RowGroup {
         if self.neighbours != 1 && !is_packed() && !has_fours() {
             return Some("neighbours that a kernel does not have");
         }
-        if self.cooperative && self.block.is_some_and(|block| !block.is_multiple_of(self.neighbours)) {
-            return Some("blocks that are no neighbours together");
+        let is_whole = |block: u32| self.taken() > 0 && block.is_multiple_of(self.taken());
+        if !self.block.map_or(self.at_once == 1, is_whole) {
+            return Some("blocks that are not what is taken at once, several times");
+        }
+        let is_side = self.rows.is_power_of_two() && self.rows < self.invocations;
+        if self.rows != 1 && !(is_side && self.cooperative && self.neighbours == 1 && has_sums_alone(kernel)) {
+            return Some("rows beside each other that a kernel does not have");
         }
         let turns = self.turns?;
         let Skeleton::Row { reduced, .. } = &kernel.skeleton else { return Some("turns of no row") };
@@ -232,6 +253,12 @@ impl RowGroup {
         let fits = self.cooperative && (1..=TURNS).contains(&turns) && is_whole;
         (!fits).then_some("turns that are no row together")
     }
+}
+
+/// Whether a kernel reduces rows and stores nothing before it has done that.
+pub fn has_sums_alone(kernel: &Kernel) -> bool {
+    let Skeleton::Row { passes, .. } = &kernel.skeleton else { return false };
+    !passes.is_empty() && passes.iter().all(|pass| pass.stores.is_empty())
 }
 
 impl Tile {

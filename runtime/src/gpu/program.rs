@@ -104,7 +104,7 @@ pub(super) struct Slot {
 }
 
 impl Launch {
-    /// Workgroups on a side of the grid; WGSL counts them as `x + 65535 y`.
+    /// The most workgroups on a side of the grid, which WGSL counts along the first side first.
     pub(super) const SIDE: u64 = 65_535;
 
     /// The number of workgroups, and no slots yet.

@@ -128,8 +128,9 @@ impl CallTable<'_> {
         if groups == 0 {
             return Ok(());
         }
-        let across = groups.min(Launch::SIDE);
-        let groups = [across as u32, u32::try_from(groups.div_ceil(across)).unwrap_or(u32::MAX)];
+        // As few as can be are beyond the last one: a device takes time to start those, too.
+        let down = groups.div_ceil(Launch::SIDE);
+        let groups = [groups.div_ceil(down) as u32, u32::try_from(down).unwrap_or(u32::MAX)];
         let record = around.map(|(_, case)| {
             let record = self.records.len() as u32;
             self.records.extend([0, 0, 0, groups[0], groups[1], case]);

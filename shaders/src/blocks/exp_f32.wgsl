@@ -11,7 +11,7 @@ fn exp_f32(x: f32) -> f32 {
     p = p * r + 1.66666667e-1;
     p = p * r + 0.5;
     p = (p * r) * r + r + 1.0;
-    let low = i32(n) / 2;
+    let low = i32(n) >> 1u;
     let high = i32(n) - low;
     let y = p * bitcast<f32>(u32(low + 127) << 23u) * bitcast<f32>(u32(high + 127) << 23u);
     return select(y, x, is_nan(x));

@@ -1,9 +1,10 @@
-// The position of the first largest value over a workgroup of `threads` (a power of two), in every invocation. To be called
-// by all of them.
-fn reduce_argmax_i64(value: vec2<u32>, position: u32, lane: u32, threads: u32) -> u32 {
+// The position of the first largest value over the invocations of a workgroup that share a row, in each of them: of
+// `rows` rows, invocation `lane` of `threads` has a part of row `lane % rows`. Both are powers of two. To be called by
+// all invocations.
+fn reduce_argmax_i64(value: vec2<u32>, position: u32, lane: u32, threads: u32, rows: u32) -> u32 {
     reduce_64[lane] = value;
     reduce_position[lane] = position;
-    for (var step = threads / 2u; step > 0u; step /= 2u) {
+    for (var step = threads / 2u; step >= rows; step /= 2u) {
         workgroupBarrier();
         if lane < step && argmax_before_i64(
             reduce_64[lane + step], reduce_position[lane + step], reduce_64[lane], reduce_position[lane]) {
@@ -11,6 +12,8 @@ fn reduce_argmax_i64(value: vec2<u32>, position: u32, lane: u32, threads: u32) -
             reduce_position[lane] = reduce_position[lane + step];
         }
     }
-    let first = workgroupUniformLoad(&reduce_position[0]);
+    workgroupBarrier();
+    let first = reduce_position[lane % rows];
+    workgroupBarrier();
     return first;
 }

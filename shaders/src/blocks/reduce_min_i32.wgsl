@@ -1,13 +1,16 @@
-// The smallest over a workgroup of `threads` (a power of two), in every invocation. To be called by all of
-// them. The order of combining is fixed, so results repeat.
-fn reduce_min_i32(value: i32, lane: u32, threads: u32) -> i32 {
+// The smallest over the invocations of a workgroup that share a row, in each of them: of `rows` rows, invocation `lane`
+// of `threads` has a part of row `lane % rows`. Both are powers of two. To be called by all invocations. The order of
+// combining is fixed, so results repeat.
+fn reduce_min_i32(value: i32, lane: u32, threads: u32, rows: u32) -> i32 {
     reduce_i32[lane] = value;
-    for (var step = threads / 2u; step > 0u; step /= 2u) {
+    for (var step = threads / 2u; step >= rows; step /= 2u) {
         workgroupBarrier();
         if lane < step {
             reduce_i32[lane] = min(reduce_i32[lane], reduce_i32[lane + step]);
         }
     }
-    let all = workgroupUniformLoad(&reduce_i32[0]);
+    workgroupBarrier();
+    let all = reduce_i32[lane % rows];
+    workgroupBarrier();
     return all;
 }

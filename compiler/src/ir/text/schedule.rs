@@ -58,12 +58,13 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
     let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
         None => vec![],
-        Some(Workgroup::Rows(RowGroup { invocations, cooperative, neighbours, turns, block })) => {
+        Some(Workgroup::Rows(RowGroup { invocations, cooperative, rows, neighbours, turns, block, at_once })) => {
             let cooperative = cooperative.then(|| field("cooperative", yes()));
             let invocations = [of("rows"), count("invocations", invocations)];
-            let neighbours = optional("neighbours", (neighbours > 1).then_some(neighbours));
-            let taken = neighbours.into_iter().chain(optional("turns", turns)).chain(optional("block", block));
-            invocations.into_iter().chain(cooperative).chain(taken).collect()
+            let several = |key: &str, n: u32| optional(key, (n > 1).then_some(n));
+            let taken = several("neighbours", neighbours).into_iter().chain(optional("turns", turns));
+            let taken = taken.chain(optional("block", block)).chain(several("at_once", at_once));
+            invocations.into_iter().chain(cooperative).chain(several("rows", rows)).chain(taken).collect()
         }
         Some(Workgroup::Tiles(Tiles { own, larger })) => {
             let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
@@ -159,11 +160,17 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         || <[u32; 2]>::try_from(numbers("thread_tile")?).map_err(|_| "a thread's tile has two sides".to_owned());
     Ok(match read.word("of")?.as_str() {
         "rows" => {
-            read.only(&["of", "invocations", "cooperative", "neighbours", "turns", "block"])?;
-            let cooperative = read.find("cooperative").is_some();
-            let (neighbours, turns) = (optional("neighbours")?.unwrap_or(1), optional("turns")?);
-            let (invocations, block) = (count("invocations")?, optional("block")?);
-            Workgroup::Rows(RowGroup { invocations, cooperative, neighbours, turns, block })
+            read.only(&["of", "invocations", "cooperative", "rows", "neighbours", "turns", "block", "at_once"])?;
+            let several = |key: &str| Ok::<u32, String>(optional(key)?.unwrap_or(1));
+            Workgroup::Rows(RowGroup {
+                invocations: count("invocations")?,
+                cooperative: read.find("cooperative").is_some(),
+                rows: several("rows")?,
+                neighbours: several("neighbours")?,
+                turns: optional("turns")?,
+                block: optional("block")?,
+                at_once: several("at_once")?,
+            })
         }
         "tile" => {
             read.only(&["of", "sides", "thread_tile", "slices", "block", "larger"])?;

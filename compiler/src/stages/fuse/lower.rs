@@ -104,7 +104,7 @@ impl Lowering {
     }
 
     /// Copies of values that are in memory before any kernel runs: what comes first, and what comes last. What
-    /// is copied to a pool that is updated in place waits aside until nothing reads the pool any more.
+    /// is copied to a pool that is updated in place waits until nothing reads the pool any more, aside if it may change meanwhile.
     fn copies(&mut self, scope: &Scope<'_>, destinations: &[Destination]) -> (Vec<Step>, Vec<Step>) {
         let (mut first, mut last) = (vec![], vec![]);
         for destination in destinations {
@@ -113,7 +113,12 @@ impl Lowering {
             if home == to {
                 continue;
             }
-            if is_updated(self.buffers[to.buffer.0].role) {
+            let of = home.buffer;
+            let changes = is_updated(self.buffers[of.0].role) || destinations.iter().any(|other| other.buffer == of);
+            let waits = is_updated(self.buffers[to.buffer.0].role);
+            if waits && !changes {
+                last.push(self.copy(&home, &to, ty.count()));
+            } else if waits {
                 let buffer = self.buffer(Role::Scratch, ty.dtype, ty.count());
                 let aside = Home { buffer, base: Index::default() };
                 first.push(self.copy(&home, &aside, ty.count()));

@@ -1,9 +1,9 @@
 //! In place: lets a kernel write over a buffer that it is the last to read.
 //!
-//! In: a program. Out: the same with fewer buffers. Always: the kernel reads every word that it overwrites at the very
-//! position where it writes it, and not in a later pass.
+//! In: a program. Out: the same with fewer buffers, and without copies of what lies where it should already. Always: the kernel
+//! reads every word that it overwrites at the very position where it writes it, and not in a later pass.
 
-use crate::ir::kernel::{Expr, Kernel, Load, Skeleton};
+use crate::ir::kernel::{Expr, Kernel, Load, Skeleton, Store};
 use crate::ir::program::{BufferId, Program, Role, Step};
 
 /// Gives results the memory of arguments that die with them.
@@ -70,4 +70,21 @@ pub(super) fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: Bu
     let Some(dropped) = buffers.iter().rposition(|b| *b == buffer).filter(|d| *d != kept) else { return };
     buffers.remove(dropped);
     kernel.merge_slots(kept, dropped);
+}
+
+/// Removes launches that store each element where they have loaded it from, which copies become whose two buffers are one.
+pub(super) fn remove_idle(steps: &mut Vec<Step>) {
+    steps.iter_mut().for_each(|step| step.bodies_mut().into_iter().for_each(remove_idle));
+    steps.retain(|step| !matches!(step, Step::Launch { kernel, .. } if is_idle(kernel)));
+}
+
+/// Whether a kernel leaves everything as it is.
+fn is_idle(kernel: &Kernel) -> bool {
+    let Skeleton::Row { passes, stores, .. } = &kernel.skeleton else { return false };
+    let is_own = |store: &Store| {
+        kernel.scalars[store.value]
+            .load()
+            .is_some_and(|load| load.slot == store.slot && *load.index == store.index && load.guards.is_empty())
+    };
+    passes.is_empty() && stores.iter().all(is_own)
 }

@@ -28,8 +28,12 @@ pub(super) struct Gpu {
     pub(super) busy: i64,
     /// Invocations that it holds at once: as many hide the way to memory.
     pub(super) held: i64,
+    /// Words that an invocation may ask for before it computes, of the registers that it has where so many are held.
+    pub(super) ahead: usize,
+    /// Words of a sector of memory, which is read as a whole.
+    pub(super) sector: u32,
 }
 
 /// All of them, with what a large discrete one takes: the multiprocessors of an H100, of which 128 have a workgroup of 256 that
 /// computes, or room for 2,048 invocations that wait.
-pub(super) const GPU: Gpu = Gpu { processors: 132, busy: 128 * 256, held: 128 * 2048 };
+pub(super) const GPU: Gpu = Gpu { processors: 132, busy: 128 * 256, held: 128 * 2048, ahead: 32, sector: 8 };

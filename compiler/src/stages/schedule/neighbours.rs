@@ -1,7 +1,7 @@
 //! Neighbours: how many elements beside each other an invocation of a row or a map has.
 //!
 //! In: a kernel, and how its rows are spread over invocations. Out: the same with neighbours, and with the turns of shared rows
-//! that stay in registers. Always: four neighbours are chosen where some loads or stores of them are one access of four words,
+//! that stay in registers, or with what an invocation asks for before it computes. Always: four neighbours are chosen where some loads or stores of them are one access of four words,
 //! which is what reaches the bandwidth of a GPU's memory; where there are few elements, they are left to more invocations.
 
 use super::machine::GPU;
@@ -12,11 +12,35 @@ use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK, RowGroup, TURNS};
 
 /// The most values of scalars that are printed one after the other.
 const PRINTED: usize = 1024;
+/// The most takings of a block whose loads do not wait for each other: more are text that gains nothing.
+const AT_ONCE: u32 = 8;
+/// The most of them in a block, which is printed twice: once as a whole, and once with an end.
+const TAKEN: usize = PRINTED / 4;
 /// The fewest invocations that share a row: those of a subgroup, mostly.
 const FEWEST: u32 = 32;
 
-/// The group with its neighbours and turns.
+/// The group with its neighbours and turns, and what it takes of a block at once.
 pub(super) fn choose(kernel: &Kernel, group: RowGroup) -> RowGroup {
+    at_once(kernel, with_neighbours(kernel, group))
+}
+
+/// The group that asks for as much of a block as it has room for, before it computes.
+fn at_once(kernel: &Kernel, group: RowGroup) -> RowGroup {
+    let Some(block) = group.block.filter(|_| group.neighbours == 1 || group.neighbours == FOUR) else { return group };
+    let of_turn = group.neighbours as usize;
+    let loads = kernel.scalars.iter().filter(|scalar| scalar.load().is_some()).count().max(1);
+    let fits = |at_once: u32| {
+        let values = at_once as usize * of_turn;
+        block.is_multiple_of(RowGroup { at_once, ..group }.taken())
+            && values * loads <= GPU.ahead
+            && values * kernel.scalars.len() <= TAKEN
+    };
+    let most = (1..=AT_ONCE).rev().filter(|n| n.is_power_of_two()).find(|&n| fits(n)).unwrap_or(1);
+    RowGroup { at_once: most, ..group }
+}
+
+/// The group with its neighbours and turns.
+fn with_neighbours(kernel: &Kernel, group: RowGroup) -> RowGroup {
     let of_word = packed(kernel);
     if of_word > 1 {
         return RowGroup { neighbours: of_word, ..group };

@@ -80,6 +80,11 @@ fn rows(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -
     neighbours::choose(kernel, RowGroup::plain(invocations, cooperative, block))
 }
 
+/// A workgroup that shares rows beside each other, as many as there are words in a sector of memory.
+pub(super) fn beside(block: Option<u32>) -> RowGroup {
+    RowGroup { rows: GPU.sector, ..RowGroup::plain(INVOCATIONS, true, block) }
+}
+
 /// The invocations of a workgroup of which each works alone, where there are so many: few are spread over more workgroups.
 pub(super) fn alone(many: i64) -> u32 {
     if many < 4096 { PLAIN } else { INVOCATIONS }

@@ -5,6 +5,7 @@
 //! then the extents that are no constants.
 
 use super::elements::to_word;
+use super::grid::{BUILTINS, NUMBER};
 use super::names::Names;
 use super::views::{Access, View, Views};
 use crate::ir::Model;
@@ -77,8 +78,8 @@ impl ForeignEntry {
         let _ = writeln!(
             out,
             "@compute @workgroup_size({PLAIN})\n\
-             fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n\
-             \x20   let at = (group.y * 65535u + group.x) * {PLAIN}u + lane;\n\
+             fn {name}({BUILTINS}) {{\n\
+             \x20   let at = ({NUMBER}) * {PLAIN}u + lane;\n\
              \x20   if at >= u32({count}) {{ return; }}\n{extents}{position}    {to}[u32({start}) + at] = {value};\n}}"
         );
         out

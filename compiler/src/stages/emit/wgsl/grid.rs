@@ -6,6 +6,12 @@ use crate::ir::kernel::Kernel;
 use crate::ir::neighbours;
 use crate::ir::workgroup::RowGroup;
 
+/// What an entry point is told: which workgroup runs, of a grid of how many, and which of its invocations.
+pub(super) const BUILTINS: &str = "@builtin(workgroup_id) group: vec3<u32>, \
+    @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) lane: u32";
+/// The number of a workgroup. A side of the grid is as long as the runtime makes it.
+pub(super) const NUMBER: &str = "group.y * grid.x + group.x";
+
 /// A kernel of rows or elements.
 pub(super) struct Grid {
     /// Of one workgroup.
@@ -27,7 +33,7 @@ impl Grid {
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
         match self.group.cooperative {
-            true => self.items.clone(),
+            true => self.items.ceil_div(self.group.rows.into()),
             false => self.items.ceil_div((self.group.invocations * self.group.neighbours).into()),
         }
     }

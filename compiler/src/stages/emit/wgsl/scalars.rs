@@ -82,13 +82,24 @@ pub(super) struct Body<'a, 'k> {
     pub(super) text: String,
     /// The positions that are printed one after the other, where there are several.
     pub(super) positions: Option<Positions>,
+    /// A guard that holds at all positions that are printed.
+    pub(super) known: Option<Guard>,
+    /// What holds only at some of them, and has to for their loads.
+    pub(super) condition: Option<String>,
     /// The names of scalars, each at a position if it is not the same at all of them.
     scopes: Vec<BTreeMap<(ExprId, Option<usize>), String>>,
 }
 
 impl<'a, 'k> Body<'a, 'k> {
     pub(super) fn new(scalars: &'a Scalars<'k>) -> Body<'a, 'k> {
-        Body { scalars, text: String::new(), positions: None, scopes: vec![BTreeMap::new()] }
+        Body {
+            scalars,
+            text: String::new(),
+            positions: None,
+            known: None,
+            condition: None,
+            scopes: vec![BTreeMap::new()],
+        }
     }
 
     /// Writes one line.
@@ -251,18 +262,34 @@ impl<'a, 'k> Body<'a, 'k> {
     fn load(&mut self, id: ExprId, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) {
         self.index_values(index);
         let (name, value) = (self.called(id), self.scalars.load(slot, &self.index(index)));
-        if guards.is_empty() {
+        if self.is_always(guards) {
             self.line(format!("let {name} = {value};"));
             return;
         }
-        let inside = self.guards(guards);
+        let inside = self.of_load(guards);
         self.line(format!("var {name} = {};", literal(fill)));
         self.line(format!("if {inside} {{ {name} = {value}; }}"));
     }
 
+    /// Whether a load with such guards is made at all positions that are printed.
+    pub(super) fn is_always(&self, guards: &[Guard]) -> bool {
+        self.condition.is_none() && guards.iter().all(|guard| self.known.as_ref() == Some(guard))
+    }
+
+    /// Where a load with such guards is made.
+    pub(super) fn of_load(&mut self, guards: &[Guard]) -> String {
+        let inside = self.guards(guards);
+        match self.condition.clone() {
+            Some(condition) if inside == "true" => condition,
+            Some(condition) => format!("{condition} && {inside}"),
+            None => inside,
+        }
+    }
+
     pub(super) fn guards(&mut self, guards: &[Guard]) -> String {
         let mut conditions = Vec::new();
-        for guard in guards {
+        let known = self.known.clone();
+        for guard in guards.iter().filter(|guard| known.as_ref() != Some(guard)) {
             self.index_values(guard.index());
             let names = self.scalars.names;
             let constant = guard.index().terms.is_empty().then(|| guard.index().base.as_const()).flatten();

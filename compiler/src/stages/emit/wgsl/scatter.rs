@@ -4,7 +4,7 @@
 //! results repeat; nothing needs floating-point atomics.
 
 use super::elements::scalar;
-use super::grid::Grid;
+use super::grid::{BUILTINS, Grid, NUMBER};
 use super::scalars::{Body, Scalars};
 use crate::ir::kernel::{ExprId, Store};
 
@@ -34,7 +34,7 @@ pub(super) fn scatter(
 ) -> String {
     let mut body = Body::new(scalars);
     let threads = grid.group.invocations;
-    body.line(format!("let at = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
+    body.line(format!("let at = i32(({NUMBER}) * {threads}u + lane);"));
     body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
     body.split("at", &axes.elements());
     let dtype = scalars.dtype(store.value);
@@ -67,7 +67,7 @@ pub(super) fn scatter(
     body.line(scalars.store(store, "sum"));
     format!(
         "@compute @workgroup_size({threads})\n\
-         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{}}}\n",
+         fn {name}({BUILTINS}) {{\n{}}}\n",
         body.text
     )
 }

@@ -7,7 +7,7 @@
 use super::super::machine::GPU;
 use super::super::workgroups::{self, MEDIUM, enough, extent, groups, largest, typical};
 use super::cut::{Cut, cut_axis, even_cuts};
-use super::{Partial, Stages};
+use super::{Partial, Spread, Stages};
 use crate::ir::DType;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Kernel, Operand, Pass, Reach, Skeleton, Store};
 use crate::ir::prim::ReduceOp;
@@ -56,7 +56,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators: vec![sum], stores: vec![] }],
         stores,
     };
-    Some(Stages { parts, whole, partial: vec![partial], alone: [false, false] })
+    Some(Stages { parts, whole, partial: vec![partial], spread: [Spread::Usual; 2] })
 }
 
 /// The axes to be cut, and into how many parts each, where there are too few of the largest tiles to keep a GPU busy, and each

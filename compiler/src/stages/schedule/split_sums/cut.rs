@@ -8,6 +8,7 @@ use super::super::workgroups::typical;
 use crate::ir::dim::Dim;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Guard, Kernel};
+use crate::ir::neighbours::FOUR;
 
 /// An axis that was cut.
 pub(super) struct Cut {
@@ -35,15 +36,25 @@ impl Cut {
     }
 }
 
-/// Cuts axes into some `wanted` parts together. Indices are left as they are.
-pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64) -> Vec<Cut> {
+/// Cuts axes into some `wanted` parts together, of which those along an axis of neighbours keep fours of them together. Indices
+/// are left as they are.
+pub(super) fn cut(kernel: &mut Kernel, summed: &[usize], mut wanted: i64, neighbours: Option<usize>) -> Vec<Cut> {
     let mut cuts = vec![];
     for &axis in summed {
         if wanted < 2 {
             break;
         }
         let parts = parts(&kernel.axes[axis], wanted);
-        cuts.push(cut_axis(kernel, axis, &parts.into()));
+        let length = ceil_div_dim(&kernel.axes[axis], &parts.into());
+        let is_kept = neighbours == Some(axis) && kernel.axes[axis].is_multiple_of(FOUR);
+        cuts.push(match is_kept && !length.is_multiple_of(FOUR) {
+            true => {
+                let length =
+                    ceil_div_dim(&kernel.axes[axis], &(i64::from(FOUR) * parts).into()) * i64::from(FOUR).into();
+                cut_into(kernel, axis, &parts.into(), length)
+            }
+            false => cut_axis(kernel, axis, &parts.into()),
+        });
         wanted = ceil_div(wanted, parts);
     }
     cuts
@@ -81,10 +92,25 @@ const LONG: i64 = 8;
 
 /// Cuts one axis into so many parts.
 pub(super) fn cut_axis(kernel: &mut Kernel, axis: usize, parts: &Dim) -> Cut {
+    let extent = &kernel.axes[axis];
+    let length = extent.exact_div(parts).unwrap_or_else(|| ceil_div_dim(extent, parts));
+    cut_into(kernel, axis, parts, length)
+}
+
+/// Cuts one axis into parts of such a length, of which none is empty.
+pub(super) fn cut_to(kernel: &mut Kernel, axis: usize, length: Dim) -> Cut {
+    let parts = ceil_div_dim(&kernel.axes[axis], &length);
+    cut_into(kernel, axis, &parts, length)
+}
+
+fn ceil_div_dim(a: &Dim, b: &Dim) -> Dim {
+    (a.clone() + b.clone() - Dim::from(1)).floor_div(b)
+}
+
+/// Cuts one axis into so many parts of such a length.
+fn cut_into(kernel: &mut Kernel, axis: usize, parts: &Dim, length: Dim) -> Cut {
     let (extent, part) = (kernel.axes[axis].clone(), kernel.axes.len());
-    let length = (extent.clone() + parts.clone() - Dim::from(1)).floor_div(parts);
-    let exact = extent.exact_div(parts);
-    let (length, is_exact) = (exact.clone().unwrap_or(length), exact.is_some());
+    let is_exact = extent == parts.clone() * length.clone();
     let position = Index::axis(part).times(&length).plus(&Index::axis(axis));
     kernel.axes[axis] = length;
     kernel.axes.push(parts.clone());

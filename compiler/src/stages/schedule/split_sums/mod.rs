@@ -9,8 +9,8 @@ mod cut;
 mod passes;
 mod row;
 
-use super::neighbours;
 use super::workgroups::extent;
+use super::{neighbours, workgroups};
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot};
 use crate::ir::prim::Scalar;
@@ -98,8 +98,19 @@ struct Stages {
     whole: Kernel,
     /// The partial results.
     partial: Vec<Partial>,
-    /// Whether an invocation has a row of these kernels alone.
-    alone: [bool; 2],
+    /// How workgroups have the rows of these kernels.
+    spread: [Spread; 2],
+}
+
+/// How workgroups have the rows of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spread {
+    /// As those of all others.
+    Usual,
+    /// Each invocation has one alone.
+    Alone,
+    /// They share rows that lie beside each other.
+    Beside,
 }
 
 /// The results of all parts, one part after the other.
@@ -133,14 +144,17 @@ impl Stages {
     /// The two steps on the memory of the kernel and on some of their own.
     fn steps(self, bound: &[BufferId], all: &mut Vec<Buffer>) -> Vec<Step> {
         let bound = bind(bound, &self.partial, all);
-        let launch = |(kernel, alone): (Kernel, bool)| {
+        let launch = |(kernel, spread): (Kernel, Spread)| {
             let (mut kernel, buffers) = launched(kernel, &bound);
-            if alone {
-                let group = RowGroup::plain(PLAIN, false, Some(ROW_BLOCK));
-                kernel.schedule.workgroup = Some(Workgroup::Rows(neighbours::choose(&kernel, group)));
-            }
+            let group = match spread {
+                Spread::Usual => None,
+                Spread::Alone => Some(RowGroup::plain(PLAIN, false, Some(ROW_BLOCK))),
+                Spread::Beside => Some(workgroups::beside(Some(ROW_BLOCK))),
+            };
+            let group = group.map(|group| Workgroup::Rows(neighbours::choose(&kernel, group)));
+            kernel.schedule.workgroup = group;
             Step::Launch { kernel, buffers }
         };
-        [self.parts, self.whole].into_iter().zip(self.alone).map(launch).collect()
+        [self.parts, self.whole].into_iter().zip(self.spread).map(launch).collect()
     }
 }

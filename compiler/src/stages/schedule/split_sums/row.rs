@@ -6,10 +6,11 @@
 
 use super::super::machine::GPU;
 use super::super::workgroups::{extent, typical};
-use super::cut::{Cut, cut, cut_axis};
-use super::{Partial, Stages};
+use super::cut::{Cut, cut, cut_axis, cut_to};
+use super::{Partial, Spread, Stages};
 use crate::ir::index::Atom;
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
+use crate::ir::neighbours::Fours;
 use crate::ir::prim::MapOp;
 use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK};
 use crate::ir::{DType, Dim};
@@ -19,6 +20,12 @@ const FEWEST: i64 = 4;
 
 /// The most parts of a column, of which an invocation of the second stage adds up all: four blocks.
 const COLUMN_PARTS: i64 = 4 * ROW_BLOCK as i64;
+
+/// The most parts that are made, as many as have a block for each invocation of a workgroup.
+const MOST_PARTS: i64 = (INVOCATIONS * ROW_BLOCK) as i64;
+
+/// The most parts of columns that workgroups add up of which each has several columns beside each other: four blocks of an invocation.
+const MERGED: i64 = 4 * MOST_PARTS / GPU.sector as i64;
 
 /// The two stages of a row kernel, where it is worth them.
 pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
@@ -33,7 +40,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         && stores.iter().all(is_plain)
         && !dtypes.contains(&DType::F64);
     let mut parts = kernel.clone();
-    let Cuts { cuts, most, alone } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
+    let Cuts { cuts, most, spread } = cuts(&mut parts, parallel, reduced).filter(|_| fits)?;
     let of_parts: Vec<usize> = cuts.iter().map(|cut| cut.part).collect();
     let items = [&of_parts[..], parallel].concat();
     let of = |accumulator: &Accumulator| {
@@ -61,7 +68,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators, stores: vec![] }],
         stores: stored,
     };
-    Some(Stages { parts, whole, partial, alone })
+    Some(Stages { parts, whole, partial, spread })
 }
 
 /// How rows are cut.
@@ -69,8 +76,8 @@ struct Cuts {
     cuts: Vec<Cut>,
     /// The most partial results, where their number is not what a call allocates: memory must not shrink where rows are more.
     most: Option<Dim>,
-    /// Whether an invocation has a part of a row alone, and the parts of a row.
-    alone: [bool; 2],
+    /// How workgroups have the parts of rows, and the rows of parts.
+    spread: [Spread; 2],
 }
 
 /// Cuts the rows of a kernel, where that is worth a second stage.
@@ -78,8 +85,28 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
     let (rows, length) = (extent(kernel, parallel), extent(kernel, reduced));
     let is_beside = kernel.schedule.vector.is_some_and(|axis| parallel.contains(&axis));
     if let Some(rows) = rows.as_const() {
-        let cuts = cut(kernel, reduced, wanted(rows, &length, is_beside)?);
-        return Some(Cuts { cuts, most: None, alone: [is_beside, false] });
+        let mut wanted = wanted(rows, &length, is_beside)?;
+        if !is_beside {
+            let cuts = cut(kernel, reduced, wanted, reduced.last().copied());
+            return Some(Cuts { cuts, most: None, spread: [Spread::Usual; 2] });
+        }
+        // Where an invocation has several columns, those of more parts are as many as fill half of a GPU.
+        if Fours::of(kernel, false).is_some_and(|fours| fours.has_any()) {
+            wanted = (2 * wanted).min(MOST_PARTS);
+        }
+        let merged = if wanted <= MERGED { Spread::Beside } else { Spread::Usual };
+        let spread = [Spread::Alone, merged];
+        let ([axis], None) = (reduced, length.as_const()) else {
+            return Some(Cuts { cuts: cut(kernel, reduced, wanted, None), most: None, spread });
+        };
+        // Of a length that a call knows there are no more parts than have half a block of terms each, and of a longer one these are
+        // whole blocks, near to as many parts as are wanted.
+        let block = i64::from(ROW_BLOCK);
+        let half = block / 2 * wanted;
+        let blocks = (length + Dim::from(half)).floor_div(&Dim::from(2 * half));
+        let length = (blocks * Dim::from(block)).larger(&Dim::from(block / 2));
+        let most = Some(Dim::from(rows * (wanted + wanted / 2 + 1)));
+        return Some(Cuts { cuts: vec![cut_to(kernel, *axis, length)], most, spread });
     }
     // Of rows as many as a call has only columns of an unknown length are cut, into fewer parts the more there are.
     let longest = reduced.iter().copied().max_by_key(|&axis| typical(&kernel.axes[axis]));
@@ -88,7 +115,7 @@ fn cuts(kernel: &mut Kernel, parallel: &[usize], reduced: &[usize]) -> Option<Cu
     Some(Cuts {
         cuts: vec![cut_axis(kernel, axis, &parts)],
         most: Some(rows + Dim::from(GPU.held)),
-        alone: [true, true],
+        spread: [Spread::Alone; 2],
     })
 }
 
@@ -104,7 +131,7 @@ pub(super) fn is_worth_it(kernel: &Kernel, parallel: &[usize], reduced: &[usize]
 fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
     let of_part = if is_beside { 1 } else { i64::from(INVOCATIONS) };
     // What a workgroup adds up in one block for each of its invocations. The second stage has a workgroup for each row.
-    let block = i64::from(INVOCATIONS * ROW_BLOCK);
+    let block = MOST_PARTS;
     let (is_long, most) = match length.as_const() {
         // An invocation of the first stage has a block of elements at least.
         Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),

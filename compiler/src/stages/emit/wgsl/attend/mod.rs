@@ -11,6 +11,7 @@ mod rows;
 mod single;
 mod tiles;
 
+use super::grid::{BUILTINS, NUMBER};
 use super::names::Names;
 use super::scalars::{Body, Scalars, literal};
 use crate::ir::Dim;
@@ -152,11 +153,9 @@ impl Attend<'_> {
         let name = self.name;
         w.line("");
         w.line(format!("@compute @workgroup_size({invocations})"));
-        w.open(format!(
-            "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
-        ));
+        w.open(format!("fn {name}({BUILTINS})"));
         let blocks = self.names().dim(&self.blocks());
-        w.line("let job = i32(group.y * 65535u + group.x);");
+        w.line(format!("let job = i32({NUMBER});"));
         w.line(format!("let own = job / {blocks};"));
         w.line(format!("if own >= {} {{ return; }}", self.size(&self.outer())));
         // The last queries see the most keys, and those that take the longest come first.

@@ -1,5 +1,6 @@
 //! Attention of one query for each head: a workgroup shares the keys, and adds up what its invocations found.
 
+use super::super::grid::{BUILTINS, NUMBER};
 use super::lines::Lines;
 use super::{Attend, LOWEST};
 use crate::ir::workgroup::AT_ONCE;
@@ -12,10 +13,8 @@ impl Attend<'_> {
         w.line(format!("var<workgroup> {name}_sums: array<vec4<f32>, {}>;", threads * AT_ONCE));
         w.line("");
         w.line(format!("@compute @workgroup_size({threads})"));
-        w.open(format!(
-            "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
-        ));
-        w.line("let head = i32(group.y * 65535u + group.x);");
+        w.open(format!("fn {name}({BUILTINS})"));
+        w.line(format!("let head = i32({NUMBER});"));
         w.line(format!("if head >= {} {{ return; }}", self.size(&self.heads())));
         self.own_keys(&mut w, threads);
         self.meet(&mut w, threads);

@@ -8,6 +8,7 @@
 mod operand;
 mod sums;
 
+use super::grid::{BUILTINS, NUMBER};
 use super::names::Names;
 use super::scalars::{Body, Scalars};
 use crate::ir::Dim;
@@ -110,13 +111,13 @@ impl Contract<'_> {
         let across = columns / thread_tile[1];
         let mut w = format!(
             "@compute @workgroup_size({})\n\
-             fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n",
+             fn {name}({BUILTINS}) {{\n",
             self.tile.invocations()
         );
         let high = names.dim(&self.extent(&self.sides.rows).ceil_div(rows.into()));
         let wide = names.dim(&self.extent(&self.sides.columns).ceil_div(columns.into()));
         let batch = names.dim(&self.extent(&self.sides.batch));
-        line(&mut w, 1, "let tile = i32(group.y * 65535u + group.x);");
+        line(&mut w, 1, format!("let tile = i32({NUMBER});"));
         line(&mut w, 1, format!("let batch = tile / ({high} * {wide});"));
         line(&mut w, 1, format!("if batch >= {batch} {{ return; }}"));
         line(&mut w, 1, format!("let row = tile / {wide} % {high} * {rows};"));
