@@ -97,7 +97,9 @@ const fn bank(words: fn(&[usize]) -> u64) -> Found {
     Found { pool: Pool::Bank(0), offset: words }
 }
 
-const BANKS: [fn(&[usize]) -> Option<usize>; Pool::BANKS] =
+type Words = fn(&[usize]) -> Option<usize>;
+
+const BANKS: [Words; Pool::BANKS] =
     [|dims| dims[0].checked_mul(10)?.checked_add(32), |_| Some(0), |_| Some(0), |_| Some(0)];
 
 struct Predict;
