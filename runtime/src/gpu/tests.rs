@@ -97,9 +97,9 @@ const fn bank(words: fn(&[usize]) -> u64) -> Found {
     Found { pool: Pool::Bank(0), offset: words }
 }
 
-type Words = fn(&[usize]) -> Option<usize>;
+type Count = fn(&[usize]) -> Option<usize>;
 
-const BANKS: [Words; Pool::BANKS] =
+const BANKS: [Count; Pool::BANKS] =
     [|dims| dims[0].checked_mul(10)?.checked_add(32), |_| Some(0), |_| Some(0), |_| Some(0)];
 
 struct Predict;
