@@ -4,6 +4,7 @@
 //! depends on the key, the law and its position alone, and has the same bits on every instruction set and on any number of
 //! threads: of floats there are but sums, products, quotients and roots, which IEEE 754 fixes to the last bit.
 
+use crate::machine::machine;
 use crate::math::threefry_words;
 use crate::{Isa, Kernel, Simd, Split, parallel, run, sweep};
 use core::f64::consts::{LN_2, SQRT_2, TAU};
@@ -19,9 +20,15 @@ pub enum Law {
     TruncNormal(f64),
 }
 
+/// How many times as much as a second thread that waits for orders one costs that does not run yet, as is the rule when
+/// parameters are drawn.
+const START: usize = 256;
+
 /// Draws the numbers of the positions from `first` on, rounded to f32, on at most `threads` threads.
 pub fn draw(isa: Isa, threads: usize, key: [u32; 2], law: Law, first: u64, values: &mut [f32]) {
-    parallel(isa, threads, Draw { key, law, first, values });
+    let draw = Draw { key, law, first, values };
+    let is_large = draw.work() / 16 >= START * machine().thread;
+    parallel(isa, if is_large { threads } else { 1 }, draw);
 }
 
 /// Draws the numbers of the standard normal distribution of the positions from `first` on.
@@ -71,9 +78,9 @@ impl Split for Draw<'_> {
     fn work(&self) -> usize {
         // What a lane does for a number.
         let each = match self.law {
-            Law::Uniform(_) => 80,
-            Law::Normal(_) => 250,
-            Law::TruncNormal(_) => 400,
+            Law::Uniform(_) => 45,
+            Law::Normal(_) => 200,
+            Law::TruncNormal(_) => 360,
         };
         self.values.len().saturating_mul(each)
     }
