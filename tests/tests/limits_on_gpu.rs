@@ -61,6 +61,13 @@ fn webgpus_smallest_limits_suffice() {
 }
 
 #[test]
+fn asking_again_and_again_gives_the_same() {
+    let Some(own) = limited(|_| {}) else { return };
+    let busy = Gpu::options().without_cache().busy_poll().open().unwrap();
+    assert_eq!(trained(&busy, 33).unwrap(), trained(&own, 33).unwrap());
+}
+
+#[test]
 fn what_fits_into_no_binding_is_an_error() {
     let Some(tiny) = limited(|limits| limits.max_storage_buffer_binding_size = 1 << 16) else { return };
     let Err(Error::Device { reason }) = trained(&tiny, 512) else { panic!("a binding of 64 KiB is too small") };

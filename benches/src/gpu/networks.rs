@@ -7,8 +7,8 @@
 use super::report::Work;
 use super::{Bench, Done};
 use crate::workloads::{classes, w2, w3, w4, w6, w7};
-use precast::View;
 use precast::prelude::*;
+use precast::{Gpu, View};
 use w2::{W2, W2Trainer};
 use w3::{W3, W3Trainer};
 use w7::{W7, W7Trainer};
@@ -143,13 +143,17 @@ pub(super) fn lstm(bench: &Bench<'_>) {
 }
 
 pub(super) fn latency(bench: &Bench<'_>) {
-    bench.line("latency", || {
-        let model = W2::init(0).on(&bench.gpu)?;
+    let of = |gpu: &Gpu| {
+        let model = W2::init(0).on(gpu)?;
         let mut session = model.session();
         let mut x = w2::rows(1);
         bench.measure(Work::Latency, || {
             x[0][0] = session.scores(&x)?[0][0] * 0.1;
             Ok(())
         })
+    };
+    bench.line("latency", || of(&bench.gpu));
+    bench.line("latency_busy", || {
+        of(&Gpu::options().adapter(bench.wanted.options.adapter.clone()).busy_poll().open()?)
     });
 }

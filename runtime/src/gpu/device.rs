@@ -49,6 +49,8 @@ struct Shared {
     counters: [AtomicU64; 4],
     /// Where pipelines are kept.
     cache: Option<PathBuf>,
+    /// Whether threads that wait do not sleep.
+    busy: bool,
     /// Compiled programs, by address.
     programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
     /// The measurement that is going on.
@@ -114,7 +116,7 @@ impl Gpu {
     }
 
     /// Opens the adapter of choice, whose pipelines are kept in a directory.
-    pub(super) async fn open(choice: &Adapter, cache: Option<PathBuf>) -> Result<Self> {
+    pub(super) async fn open(choice: &Adapter, cache: Option<PathBuf>, busy: bool) -> Result<Self> {
         // wgpu panics where it was built for no API of this platform.
         if wgpu::Instance::enabled_backend_features().is_empty() {
             return Err(Error::NoAdapter { reason: "this build has no API for GPUs".to_owned() });
@@ -133,7 +135,7 @@ impl Gpu {
             })
             .await
             .map_err(|error| Error::Device { reason: error.to_string() })?;
-        let gpu = Self::of(device, queue, cache);
+        let gpu = Self::of(device, queue, cache, busy);
         let lost = Arc::clone(&gpu.shared.lost);
         gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
         let uncaptured = Arc::clone(&gpu.shared.uncaptured);
@@ -146,10 +148,10 @@ impl Gpu {
     /// Uses a device that the caller opened; its error and loss handlers stay the caller's, and so does what is kept of its
     /// pipelines.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        Self::of(device, queue, None)
+        Self::of(device, queue, None, false)
     }
 
-    fn of(device: wgpu::Device, queue: wgpu::Queue, cache: Option<PathBuf>) -> Self {
+    fn of(device: wgpu::Device, queue: wgpu::Queue, cache: Option<PathBuf>, busy: bool) -> Self {
         let shared = Shared {
             device,
             queue,
@@ -157,6 +159,7 @@ impl Gpu {
             uncaptured: Arc::default(),
             counters: Default::default(),
             cache,
+            busy,
             programs: Mutex::default(),
             #[cfg(feature = "profile")]
             profiler: Mutex::default(),
@@ -259,10 +262,11 @@ impl Gpu {
         self.shared.uncaptured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets finished work report; with `wait`, blocks until all submitted work is finished. A browser does this itself.
+    /// Lets finished work report; with `wait`, blocks until all submitted work is finished, unless the program is to ask again
+    /// instead. A browser does this itself.
     pub(super) fn poll(&self, wait: bool) -> Result<()> {
         self.alive()?;
-        let kind = if wait { wgpu::PollType::wait_indefinitely() } else { wgpu::PollType::Poll };
+        let kind = if wait && !self.shared.busy { wgpu::PollType::wait_indefinitely() } else { wgpu::PollType::Poll };
         self.poll_as(kind)
     }
 

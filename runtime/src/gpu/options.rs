@@ -68,6 +68,7 @@ enum Cache {
 pub struct Options {
     adapter: Adapter,
     cache: Cache,
+    busy: bool,
 }
 
 impl Options {
@@ -94,6 +95,12 @@ impl Options {
         Self { cache: Cache::Nowhere, ..self }
     }
 
+    /// Has threads that wait for results ask the device again and again instead of sleeping: a result is there some 30 µs
+    /// earlier, and a core does nothing else meanwhile.
+    pub fn busy_poll(self) -> Self {
+        Self { busy: true, ..self }
+    }
+
     /// Opens the device and waits for it.
     ///
     /// # Errors
@@ -113,7 +120,7 @@ impl Options {
             Cache::Directory(directory) => Some(directory),
             Cache::Nowhere => None,
         };
-        Gpu::open(&self.adapter.or_environment(), directory).await
+        Gpu::open(&self.adapter.or_environment(), directory, self.busy).await
     }
 }
 
