@@ -269,6 +269,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     }
 
     /// Runs some training steps, or submits them, whose arguments are on the device: all of them, or none if there is an error.
+    /// All have the same dimensions, and no [`StepCall::inputs`].
     #[doc(hidden)]
     fn steps<S: Step>(
         &self,

@@ -265,6 +265,13 @@ pub enum Error {
         /// What it says.
         reason: String,
     },
+    /// A batch was made by the trainer of another model.
+    Batch {
+        /// The model.
+        model: &'static str,
+        /// That of the batch.
+        other: &'static str,
+    },
     /// A loss or its gradient is not finite.
     NonFinite {
         /// The function that was trained.
@@ -352,6 +359,9 @@ impl fmt::Display for Error {
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
             Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),
+            Error::Batch { model, other } => {
+                write!(f, "a batch of `{other}` cannot train `{model}`: make it with the trainer that takes the step")
+            }
             Error::NonFinite { function, step, skipped } => {
                 let update = if *skipped { "skipped" } else { "made" };
                 write!(f, "`{function}` or its gradient is not finite in step {step}; the update was {update}")

@@ -17,6 +17,7 @@ use crate::{
     groups::Groups,
     optim::Optimizer,
     random,
+    spec::ModelSpec,
     weights::Model,
 };
 
@@ -186,7 +187,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         inputs: &[&[f32]],
     ) -> Result<Batch<M::Device, S>> {
         let inputs = self.model.weights().device.inputs(inputs).await?;
-        Ok(Batch { dims: dims.into(), inputs, step: PhantomData })
+        Ok(Batch { model: self.model.weights().spec, dims: dims.into(), inputs, step: PhantomData })
     }
 
     /// Takes a step on each of some batches, which are on the device already, and gives the losses. A GPU takes up to 16 of them in
@@ -199,7 +200,8 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     /// ```
     ///
     /// # Errors
-    /// As for a step; the steps of submissions before it are taken, which [`Trainer::steps`] counts.
+    /// As for a step, and if a batch is of another model or on another device; the steps of submissions before it are taken, which
+    /// [`Trainer::steps`] counts.
     pub fn steps_on<'b, S: Step<Optimizer = O>>(
         &mut self,
         batches: impl IntoIterator<Item = &'b Batch<M::Device, S>>,
@@ -219,6 +221,10 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         batches: impl IntoIterator<Item = &'b Batch<M::Device, S>>,
     ) -> Result<Vec<Loss<M::Device, S::Float>>> {
         let batches: Vec<&Batch<M::Device, S>> = batches.into_iter().collect();
+        let spec = self.model.weights().spec;
+        if let Some(other) = batches.iter().find(|batch| !core::ptr::eq(batch.model, spec)) {
+            return Err(Error::Batch { model: spec.name, other: other.model.name });
+        }
         let mut losses = Vec::new();
         let of_a_shape = batches.chunk_by(|one, next| one.dims == next.dims);
         for together in of_a_shape.flat_map(|batches| batches.chunks(M::Device::at_once::<S>())) {
@@ -305,6 +311,7 @@ impl<M: Model, O: Optimizer> fmt::Debug for Trainer<'_, M, O> {
 /// steps on them, as often as wanted.
 #[must_use = "a batch does nothing until `steps_on` takes a step on it"]
 pub struct Batch<D: Device, S: Step> {
+    model: &'static ModelSpec,
     dims: Box<[usize]>,
     inputs: D::Inputs,
     step: PhantomData<fn() -> S>,

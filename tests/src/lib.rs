@@ -50,16 +50,17 @@ pub fn words_of(dtype: DType) -> usize {
     dtype.bits() as usize / 32
 }
 
-/// A device of the best adapter whose limits are changed.
+/// A device of the adapter of [`gpu`] whose limits are changed.
 ///
 /// # Panics
 /// As [`gpu`], and where the adapter has less.
 #[cfg(feature = "gpu")]
 #[expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 pub fn limited(change: impl FnOnce(&mut wgpu::Limits)) -> Option<precast::Gpu> {
-    gpu()?;
+    let name = gpu()?.name();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == name).unwrap();
     let mut required_limits = adapter.limits();
     change(&mut required_limits);
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };

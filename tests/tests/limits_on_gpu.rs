@@ -62,7 +62,7 @@ fn webgpus_smallest_limits_suffice() {
 
 #[test]
 fn asking_again_and_again_gives_the_same() {
-    let Some(own) = limited(|_| {}) else { return };
+    let Some(own) = tests::gpu() else { return };
     let busy = Gpu::options().without_cache().busy_poll().open().unwrap();
     assert_eq!(trained(&busy, 33).unwrap(), trained(&own, 33).unwrap());
 }

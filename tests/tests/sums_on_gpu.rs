@@ -76,6 +76,12 @@ model! {
             (mean(x, axis = 1), max(x, axis = 1), argmin(x, axis = 1), softmax(x, axis = 1))
         }
 
+        /// Sums over what is padded, which end at different places in four rows beside each other, and within four columns.
+        pub fn padded(x: f32[R, 1010], y: f32[R, 102]) -> (f32[R, 64], f32[R, 104]) {
+            let (blocks, rows) = (pad(x * 2.0, 0, 14, axis = 1), pad(y * 2.0, 0, 2, axis = 1));
+            (sum(reshape(blocks, [R, 64, 16]), axis = 2), rows - sum(rows, axis = 1, keepdims = true))
+        }
+
         /// Columns of a length that a call knows.
         pub fn batches(&self, x: f32[N, 100, 9]) -> (f32[9], f32[9], i32[9]) {
             (sum(x, axis = [0, 1]), max(x, axis = [0, 1]), sum(x.i32(), axis = [0, 1]))
@@ -122,6 +128,19 @@ fn matrices<const M: usize, const N: usize>(count: usize, seed: u32, factor: f32
     let elements = all.as_flattened_mut().as_flattened_mut();
     elements.iter_mut().zip(numbers(count * M * N, seed)).for_each(|(x, y)| *x = factor * y);
     all
+}
+
+#[test]
+fn what_is_padded_ends_where_it_ends() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for count in [1, 5, 700] {
+        let (x, y) = (rows::<1010>(count, 21), rows::<102>(count, 22));
+        let ((a, b), (c, d)) = (host.padded(&x, &y).unwrap(), net.padded(&x, &y).unwrap());
+        agree("blocks of padded rows", a.as_flattened(), c.as_flattened(), 16.0);
+        agree("padded rows", b.as_flattened(), d.as_flattened(), 102.0);
+    }
 }
 
 #[test]

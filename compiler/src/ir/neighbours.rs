@@ -86,7 +86,7 @@ impl<'k> Fours<'k> {
     }
 
     /// Whether a guard holds at all of four neighbours or at none.
-    fn is_common(&self, guard: &Guard) -> bool {
+    pub fn is_common(&self, guard: &Guard) -> bool {
         let is_still = !self.varying.index_with(guard.index(), self.axis);
         is_still || matches!(guard, Guard::Within(index, extent) if extent.is_multiple_of(FOUR) && self.begins(index))
     }

@@ -20,8 +20,8 @@ pub enum Law {
     TruncNormal(f64),
 }
 
-/// How many times as much as a second thread that waits for orders one costs that does not run yet, as is the rule when
-/// parameters are drawn.
+/// How many times what it costs to wake a thread that waits it costs to start one: when parameters are drawn, none waits yet, as
+/// a rule.
 const START: usize = 256;
 
 /// Draws the numbers of the positions from `first` on, rounded to f32, on at most `threads` threads.

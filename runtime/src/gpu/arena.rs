@@ -1,7 +1,7 @@
 //! The buffers and bind groups of one session or trainer, and the recording of plans over them.
 //!
 //! Comes in: a plan and values of the named dimensions. Goes out: dispatches in a compute pass. Always holds: a buffer
-//! only grows, bind groups are made again only after a buffer grew, and recording creates nothing.
+//! of its own only grows, bind groups are made again only where another buffer is bound, and recording creates nothing.
 
 use super::bindings::{Bindings, Group, Room};
 use super::device::{Gpu, Kind};
@@ -18,7 +18,10 @@ pub(super) struct Arena {
     gpu: Gpu,
     program: &'static Program,
     pipelines: Arc<Pipelines>,
+    /// What is bound: buffers of its own, or of somebody else.
     pools: [Option<wgpu::Buffer>; Pool::COUNT],
+    /// Its own buffers, which only grow.
+    own: [Option<wgpu::Buffer>; Pool::COUNT],
     call: Option<wgpu::Buffer>,
     bindings: Bindings,
     /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
@@ -44,6 +47,7 @@ impl Arena {
             program,
             pipelines,
             pools: [const { None }; Pool::COUNT],
+            own: [const { None }; Pool::COUNT],
             call: None,
             bindings: Bindings::default(),
             bound: None,
@@ -91,11 +95,12 @@ impl Arena {
 
     /// Gives `pool` room for `words` words.
     pub(super) fn reserve(&mut self, pool: Pool, words: usize) -> Result<()> {
-        if self.pools[pool.index()].as_ref().is_some_and(|buffer| buffer.size() >= 4 * words as u64) {
-            return Ok(());
-        }
-        let buffer = create_storage(&self.gpu, pool.name(), words)?;
-        self.replace(pool, buffer);
+        let own = &self.own[pool.index()];
+        let own = match own.clone().filter(|buffer| buffer.size() >= 4 * words as u64) {
+            Some(buffer) => buffer,
+            None => self.own[pool.index()].insert(create_storage(&self.gpu, pool.name(), words)?).clone(),
+        };
+        self.share(pool, &own);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::device::Gpu;
 use super::losses::Loss;
 use super::pool::Resident;
 use super::training::Training;
-use super::workspace::{Workspace, resident};
+use super::workspace::{Held, Workspace};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::device::Blocking;
 use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
@@ -21,7 +21,7 @@ impl Device for Gpu {
     type Workspace = Workspace;
     type Training = Training;
     type Loss = Loss;
-    type Inputs = wgpu::Buffer;
+    type Inputs = Held;
 
     async fn pool<C: Compiled>(&self, words: Words) -> Result<Resident> {
         const { runs_here::<C>() }
@@ -78,8 +78,8 @@ impl Device for Gpu {
         training.step::<S>(self, &parameters.buffer, workspace, call).await
     }
 
-    async fn inputs(&self, inputs: &[&[f32]]) -> Result<wgpu::Buffer> {
-        resident(self, inputs)
+    async fn inputs(&self, inputs: &[&[f32]]) -> Result<Held> {
+        Held::new(self, inputs)
     }
 
     fn at_once<S: Step>() -> usize {
@@ -91,7 +91,7 @@ impl Device for Gpu {
         parameters: &mut Resident,
         training: &mut Training,
         workspace: &mut Workspace,
-        calls: &[(StepCall<'_>, &wgpu::Buffer)],
+        calls: &[(StepCall<'_>, &Held)],
     ) -> Result<Vec<Loss>> {
         training.steps::<S>(self, &parameters.buffer, workspace, calls).await
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What files begin with: a name and the number of their form.
 const MAGIC: [u8; 12] = *b"precast\0\x01\0\0\0";
@@ -42,6 +42,9 @@ impl Kept {
     }
 }
 
+/// How old a file is that nobody writes any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
 impl CacheFile {
     /// The file in this directory; `None` where the API of the adapter has no such caches.
     pub(super) fn new(directory: &Path, adapter: &wgpu::AdapterInfo, program: &Program) -> Option<Self> {
@@ -49,6 +52,7 @@ impl CacheFile {
         let wgpu::AdapterInfo { name, driver, driver_info, .. } = adapter;
         let (version, texts) = (env!("CARGO_PKG_VERSION"), texts(program));
         let identity = format!("precast {version}\n{key}\n{name}\n{driver}\n{driver_info}\n{texts:016x}");
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let path = directory.join(format!("{key}-{:016x}.{EXTENSION}", checksum(0, identity.as_bytes())));
         Some(Self { path, identity, held: Mutex::default() })
     }
@@ -73,7 +77,8 @@ impl CacheFile {
     pub(super) fn write(&self, bytes: &[u8]) {
         let sum = checksum(0, bytes);
         let mut held = self.held();
-        if *held == Some(sum) {
+        // What is too much to be read back would have all others removed.
+        if *held == Some(sum) || bytes.len() as u64 > MOST / 2 {
             return;
         }
         let directory = self.path.parent().unwrap_or(Path::new(""));
@@ -149,8 +154,9 @@ fn create_private(directory: &Path) -> io::Result<()> {
 
 /// Removes the files that were used longest ago while all have more bytes than `most`. Others in the directory stay.
 fn trim(directory: &Path, most: u64) {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+    let entries = || fs::read_dir(directory).into_iter().flatten().flatten();
+    entries().filter(is_abandoned).for_each(|entry| _ = fs::remove_file(entry.path()));
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries()
         .filter(|entry| entry.path().extension().is_some_and(|extension| extension == EXTENSION))
         .filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
@@ -167,6 +173,16 @@ fn trim(directory: &Path, most: u64) {
         // Another process may have removed it, or may use it.
         let _ = fs::remove_file(path);
     }
+}
+
+/// Whether a process that is gone was writing a file, to judge by its name and its age.
+fn is_abandoned(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let is_temporary = name.to_str().is_some_and(|name| {
+        name.starts_with('.') && name.contains(&format!(".{EXTENSION}.")) && name.ends_with(".tmp")
+    });
+    let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
+    is_temporary && age().is_some_and(|age| age > ABANDONED)
 }
 
 #[cfg(test)]

@@ -177,6 +177,11 @@ impl Gpu {
         &self.shared.queue
     }
 
+    /// Whether both are one device.
+    pub(super) fn is_same(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// The adapter's name, as its driver gives it.
     pub fn name(&self) -> String {
         self.shared.device.adapter_info().name

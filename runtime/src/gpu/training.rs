@@ -1,7 +1,8 @@
 //! Training steps: forward, backward and update in one submit, with parameters and optimiser state resident.
 //!
 //! Comes in: a training step, a batch and its numbers. Goes out: a [`Loss`] handle. Always holds: a step waits for
-//! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen.
+//! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen, but for bind groups where it takes
+//! another batch than the step before.
 
 use super::arena::{Arena, create_storage};
 use super::calls;
@@ -9,7 +10,7 @@ use super::device::Gpu;
 use super::losses::{Loss, Ring};
 use super::mapping::blocking;
 use super::program::Pool;
-use super::workspace::{Workspace, encode, encoder, upload, words_of};
+use super::workspace::{Held, Workspace, encode, encoder, upload, words_of};
 use crate::device::{Step, StepCall};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
@@ -76,11 +77,14 @@ impl Training {
         gpu: &Gpu,
         parameters: &wgpu::Buffer,
         workspace: &mut Workspace,
-        calls: &[(StepCall<'_>, &wgpu::Buffer)],
+        calls: &[(StepCall<'_>, &Held)],
     ) -> Result<Vec<Loss>> {
+        if calls.iter().any(|(_, held)| !held.gpu.is_same(gpu)) {
+            return Err(Error::Device { reason: "a batch is on another device than the model".to_owned() });
+        }
         self.wait(gpu, calls.len()).await?;
-        if let [(call, inputs)] = calls {
-            return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(inputs)).await?]);
+        if let [(call, held)] = calls {
+            return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(&held.buffer)).await?]);
         }
         let all: Vec<f32> = calls.iter().flat_map(|(call, _)| call.numbers).copied().collect();
         let numbers = match self.numbers.take().filter(|numbers| numbers.size() >= 4 * all.len() as u64) {
@@ -88,8 +92,8 @@ impl Training {
             None => create_storage(gpu, Pool::Numbers.name(), all.len())?,
         };
         let mut encoder = encoder(gpu, S::NAME);
-        for (at, (call, inputs)) in calls.iter().enumerate() {
-            let arena = self.bind::<S>(gpu, parameters, workspace, call, Some(inputs))?;
+        for (at, (call, held)) in calls.iter().enumerate() {
+            let arena = self.bind::<S>(gpu, parameters, workspace, call, Some(&held.buffer))?;
             let bytes = 4 * call.numbers.len() as u64;
             gpu.scoped(|| -> Result<()> {
                 let own = arena.buffer(Pool::Numbers)?;

@@ -155,13 +155,23 @@ pub(super) fn words_of(inputs: &[&[f32]]) -> usize {
     inputs.iter().map(|input| input.len().next_multiple_of(ALIGN)).sum()
 }
 
-/// A buffer with the arguments one after the other.
-pub(super) fn resident(gpu: &Gpu, inputs: &[&[f32]]) -> Result<wgpu::Buffer> {
-    let buffer = create_storage(gpu, Pool::Inputs.name(), words_of(inputs))?;
-    gpu.scoped(|| {
-        each_at(inputs, |at, input| gpu.queue().write_buffer(&buffer, 4 * at as u64, bytemuck::cast_slice(input)))
-    })?;
-    Ok(buffer)
+/// Arguments on a device, one after the other.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Held {
+    pub(super) gpu: Gpu,
+    pub(super) buffer: wgpu::Buffer,
+}
+
+impl Held {
+    /// Brings them there.
+    pub(super) fn new(gpu: &Gpu, inputs: &[&[f32]]) -> Result<Self> {
+        let buffer = create_storage(gpu, Pool::Inputs.name(), words_of(inputs))?;
+        gpu.scoped(|| {
+            each_at(inputs, |at, input| gpu.queue().write_buffer(&buffer, 4 * at as u64, bytemuck::cast_slice(input)))
+        })?;
+        Ok(Self { gpu: gpu.clone(), buffer })
+    }
 }
 
 /// Calls `see` with every argument that has words, and the word at which it begins.

@@ -1,8 +1,9 @@
 //! Neighbours: how many elements beside each other an invocation of a row or a map has.
 //!
 //! In: a kernel, and how its rows are spread over invocations. Out: the same with neighbours, and with the turns of shared rows
-//! that stay in registers, or with what an invocation asks for before it computes. Always: four neighbours are chosen where some loads or stores of them are one access of four words,
-//! which is what reaches the bandwidth of a GPU's memory; where there are few elements, they are left to more invocations.
+//! that stay in registers, or with what an invocation asks for before it computes. Always: four neighbours are chosen where some
+//! loads or stores of them are one access of four words, which is what reaches the bandwidth of a GPU's memory; where there are
+//! few elements, they are left to more invocations.
 
 use super::machine::GPU;
 use super::workgroups::{alone, extent, power_of_two, typical};

@@ -195,9 +195,14 @@ impl Table<'_> {
     fn slots(&self, kernel: &Kernel, views: &Views, buffers: &[BufferId], loops: &[Dim]) -> Vec<Slot> {
         let starts = turns::starts(kernel);
         let slot = |(slot, &buffer): (usize, &BufferId)| {
-            let words = |elements: &Dim| kernel.slots[slot].dtype.words(elements);
+            let dtype = kernel.slots[slot].dtype;
+            let words = |elements: &Dim| dtype.words(elements);
+            // Of elements that share words a turn may begin within one.
+            let begins = |stride: &Dim| !dtype.is_stored() || stride.is_multiple_of(u32::BITS / dtype.bits());
+            let is_sliced = starts[slot].terms.iter().all(|(_, stride)| begins(stride));
             let of_level = |level: usize| {
-                let terms = starts[slot].terms.iter().filter(|(atom, _)| *atom == IndexAtom::Loop(level));
+                let terms = starts[slot].terms.iter();
+                let terms = terms.filter(|(atom, _)| is_sliced && *atom == IndexAtom::Loop(level));
                 terms.map(|(_, stride)| words(stride)).next().unwrap_or_default()
             };
             let turns = loops.iter().rev().enumerate().map(|(level, count)| (of_level(level), count.clone()));

@@ -130,18 +130,16 @@ pub(super) fn is_worth_it(kernel: &Kernel, parallel: &[usize], reduced: &[usize]
 /// beside each other.
 fn wanted(rows: i64, length: &Dim, is_beside: bool) -> Option<i64> {
     let of_part = if is_beside { 1 } else { i64::from(INVOCATIONS) };
-    // What a workgroup adds up in one block for each of its invocations. The second stage has a workgroup for each row.
-    let block = MOST_PARTS;
     let (is_long, most) = match length.as_const() {
         // An invocation of the first stage has a block of elements at least.
         Some(length) => (rows.saturating_mul(length) >= GPU.busy, length / (of_part * i64::from(ROW_BLOCK))),
         // A batch alone mostly is short, and parts may be empty; but columns that are not cut are read in short pieces.
         None => {
             let is_large = rows.saturating_mul(typical(length)) >= GPU.busy;
-            (typical(length) >= block || is_beside && is_large, block)
+            (typical(length) >= MOST_PARTS || is_beside && is_large, MOST_PARTS)
         }
     };
-    let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(block);
+    let wanted = (GPU.held / rows.max(1).saturating_mul(of_part)).min(most).min(MOST_PARTS);
     (is_long && wanted >= FEWEST).then_some(wanted)
 }
 

@@ -37,7 +37,12 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
     ) -> PassPrinter<'b, 'a, 'k> {
         // The positions that a workgroup shares are those of all axes together, and turns are not told apart by where they end.
         let is_one = !grid.group.cooperative || reduced.len() == 1 && grid.turns() == 0;
-        let end = Row::of(body.scalars.kernel).and_then(|row| row.end(number)).filter(|_| is_one);
+        // Neighbours end at the same place, or at none of them.
+        let is_common = |end: &End| match &body.scalars.fours {
+            Some(fours) => fours.is_common(&end.guard),
+            None => grid.group.neighbours == 1,
+        };
+        let end = Row::of(body.scalars.kernel).and_then(|row| row.end(number)).filter(|end| is_one && is_common(end));
         PassPrinter { body, number, pass, reduced, grid, end }
     }
 
