@@ -154,6 +154,6 @@ pub(super) fn latency(bench: &Bench<'_>) {
     };
     bench.line("latency", || of(&bench.gpu));
     bench.line("latency_busy", || {
-        of(&Gpu::options().adapter(bench.wanted.options.adapter.clone()).busy_poll().open()?)
+        of(&Gpu::options().adapter(bench.wanted.options.adapter.as_str().into()).busy_poll().open()?)
     });
 }
