@@ -63,11 +63,24 @@ fn resemble(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
+/// Removes the files of a directory in which processes that were killed prepared certain targets: those that are not locked. What
+/// cannot be removed is let be.
+pub(crate) fn remove_abandoned(directory: &Path, is_target: impl Fn(&str) -> bool) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if Beside::target(&entry.file_name().to_string_lossy()).is_some_and(&is_target)
+            && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The files in which calls prepare what is to be `.../NAME`: `.../.NAME.RANDOM.tmp`, each locked as long as its call lives.
 pub(crate) struct Beside {
     directory: PathBuf,
-    /// What their names begin with. Names that share it may be those of several targets.
-    prefix: String,
+    /// What their names have of that of the target, which several targets may share.
+    name: String,
 }
 
 impl Beside {
@@ -80,7 +93,7 @@ impl Beside {
         let directory = target.parent().filter(|directory| !directory.as_os_str().is_empty());
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let name = &name[..name.floor_char_boundary(Self::MOST)];
-        Beside { directory: directory.unwrap_or(Path::new(".")).into(), prefix: format!(".{name}.") }
+        Beside { directory: directory.unwrap_or(Path::new(".")).into(), name: name.into() }
     }
 
     /// A new file, which only its owner can read if that holds of the old one.
@@ -88,8 +101,8 @@ impl Beside {
         loop {
             // Hashers of the standard library start with random keys.
             let random = RandomState::new().build_hasher().finish();
-            let (prefix, digits, suffix) = (&self.prefix, Self::DIGITS, Self::SUFFIX);
-            let path = self.directory.join(format!("{prefix}{random:0digits$x}{suffix}"));
+            let (name, digits, suffix) = (&self.name, Self::DIGITS, Self::SUFFIX);
+            let path = self.directory.join(format!(".{name}.{random:0digits$x}{suffix}"));
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
             #[cfg(unix)]
@@ -109,21 +122,15 @@ impl Beside {
         }
     }
 
-    /// Removes the files of processes that were killed: those that are not locked. What cannot be removed is let be.
+    /// Removes those of processes that were killed.
     fn remove_abandoned(&self) {
-        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
-            if self.has(&entry.file_name().to_string_lossy())
-                && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
-                && file.try_lock().is_ok()
-            {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        remove_abandoned(&self.directory, |target| target == self.name);
     }
 
-    /// Whether a file of this name is one of them.
-    fn has(&self, name: &str) -> bool {
-        let digits = name.strip_prefix(&self.prefix).and_then(|rest| rest.strip_suffix(Self::SUFFIX));
-        digits.is_some_and(|digits| digits.len() == Self::DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    /// The name of the target of a file of this name, if it is one of them.
+    fn target(name: &str) -> Option<&str> {
+        let (target, digits) = name.strip_prefix('.')?.strip_suffix(Self::SUFFIX)?.rsplit_once('.')?;
+        let is_one = digits.len() == Self::DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then_some(target)
     }
 }

@@ -9,19 +9,10 @@ use crate::ir::kernel::{Expr, Kernel, Skeleton};
 
 /// The kernel, and for each slot what a launch adds to its start.
 pub fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
-    let mut starts: Vec<Option<Index>> = vec![None; kernel.slots.len()];
-    let mut same = vec![true; kernel.slots.len()];
     let mut own = kernel.clone();
-    for_each(&mut own, &mut |slot, index| {
-        let part = part_of_turn(index);
-        match &starts[slot] {
-            Some(start) => same[slot] &= part.as_ref() == Some(start),
-            None => same[slot] &= part.is_some(),
-        }
-        starts[slot] = starts[slot].take().or(part);
-    });
-    let starts: Vec<Index> =
-        starts.into_iter().zip(same).map(|(start, same)| start.filter(|_| same).unwrap_or_default()).collect();
+    let mut parts = vec![];
+    for_each(&mut own, &mut |slot, index| parts.push((slot, part_of_turn(index))));
+    let starts = common(kernel, parts);
     for_each(&mut own, &mut |slot, index| *index = index.plus(&starts[slot].times(&(-1).into())));
     (own, starts)
 }
@@ -29,18 +20,11 @@ pub fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
 /// For each slot of any kernel where the slice of a turn starts, if all that a turn touches is in a slice: nowhere but at the
 /// start otherwise.
 pub fn starts(kernel: &Kernel) -> Vec<Index> {
-    let mut starts: Vec<Option<Index>> = vec![None; kernel.slots.len()];
+    let mut parts = vec![];
     let mut see = |slot: usize, index: &Index, is_still: bool| {
-        let is_turn = |atom: &Atom| matches!(atom, Atom::Loop(_));
-        let rest = Index {
-            base: index.base.clone(),
-            terms: index.terms.iter().filter(|(a, _)| !is_turn(a)).cloned().collect(),
-        };
-        let part = part_of_turn(index).filter(|_| is_still && rest.is_unsigned()).unwrap_or_default();
-        let start = starts[slot].get_or_insert(part.clone());
-        if *start != part {
-            *start = Index::default();
-        }
+        let part = part_of_turn(index);
+        let rest = |part: &Index| index.plus(&part.times(&(-1).into()));
+        parts.push((slot, part.filter(|part| is_still && rest(part).is_unsigned())));
     };
     kernel.scalars.iter().filter_map(Expr::load).for_each(|load| see(load.slot, load.index, true));
     match &kernel.skeleton {
@@ -56,6 +40,19 @@ pub fn starts(kernel: &Kernel) -> Vec<Index> {
         Skeleton::Scatter { store, .. } => see(store.slot, &store.index, true),
         Skeleton::Attend(attention) => attention.stores.iter().for_each(|s| see(s.slot, &s.index, true)),
         Skeleton::Recur(_) => return vec![Index::default(); kernel.slots.len()],
+    }
+    common(kernel, parts)
+}
+
+/// For each slot the part of an index that all its loads and stores have; none where they differ, or one has none.
+fn common(kernel: &Kernel, parts: Vec<(usize, Option<Index>)>) -> Vec<Index> {
+    let mut starts: Vec<Option<Index>> = vec![None; kernel.slots.len()];
+    for (slot, part) in parts {
+        let part = part.unwrap_or_default();
+        let start = starts[slot].get_or_insert(part.clone());
+        if *start != part {
+            *start = Index::default();
+        }
     }
     starts.into_iter().map(Option::unwrap_or_default).collect()
 }

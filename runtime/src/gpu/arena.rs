@@ -95,11 +95,8 @@ impl Arena {
 
     /// Gives `pool` room for `words` words.
     pub(super) fn reserve(&mut self, pool: Pool, words: usize) -> Result<()> {
-        let own = &self.own[pool.index()];
-        let own = match own.clone().filter(|buffer| buffer.size() >= 4 * words as u64) {
-            Some(buffer) => buffer,
-            None => self.own[pool.index()].insert(create_storage(&self.gpu, pool.name(), words)?).clone(),
-        };
+        let own = &mut self.own[pool.index()];
+        let own = at_least(own, 4 * words as u64, || create_storage(&self.gpu, pool.name(), words))?.clone();
         self.share(pool, &own);
         Ok(())
     }
@@ -143,10 +140,7 @@ impl Arena {
 
     /// A buffer that the host can read, of at least that many bytes.
     pub(super) fn staging(&mut self, bytes: u64) -> Result<wgpu::Buffer> {
-        match &self.staging {
-            Some(staging) if staging.size() >= bytes => Ok(staging.clone()),
-            _ => Ok(self.staging.insert(create_staging(&self.gpu, bytes)?).clone()),
-        }
+        at_least(&mut self.staging, bytes, || create_staging(&self.gpu, bytes)).cloned()
     }
 
     /// Records dispatches of the prepared plan from a number on, up to another one.
@@ -251,6 +245,18 @@ impl Arena {
             let layout = &pipelines.layouts[*layout].group;
             Some(gpu.device().create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries }))
         });
+    }
+}
+
+/// The buffer, if it has so many bytes, or another one in its place.
+pub(super) fn at_least(
+    buffer: &mut Option<wgpu::Buffer>,
+    bytes: u64,
+    create: impl FnOnce() -> Result<wgpu::Buffer>,
+) -> Result<&wgpu::Buffer> {
+    match buffer.take().filter(|buffer| buffer.size() >= bytes) {
+        Some(enough) => Ok(buffer.insert(enough)),
+        None => Ok(buffer.insert(create()?)),
     }
 }
 

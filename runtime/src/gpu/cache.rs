@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// What files begin with: a name and the number of their form.
 const MAGIC: [u8; 12] = *b"precast\0\x01\0\0\0";
@@ -41,9 +41,6 @@ impl Kept {
         &self.0
     }
 }
-
-/// How old a file is that nobody writes any more.
-const ABANDONED: Duration = Duration::from_secs(3600);
 
 impl CacheFile {
     /// The file in this directory; `None` where the API of the adapter has no such caches.
@@ -154,10 +151,11 @@ fn create_private(directory: &Path) -> io::Result<()> {
 
 /// Removes the files that were used longest ago while all have more bytes than `most`. Others in the directory stay.
 fn trim(directory: &Path, most: u64) {
-    let entries = || fs::read_dir(directory).into_iter().flatten().flatten();
-    entries().filter(is_abandoned).for_each(|entry| _ = fs::remove_file(entry.path()));
-    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries()
-        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == EXTENSION))
+    let is_ours = |path: &Path| path.extension().is_some_and(|extension| extension == EXTENSION);
+    whole::remove_abandoned(directory, |target| is_ours(Path::new(target)));
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .filter(|entry| is_ours(&entry.path()))
         .filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             Some((metadata.modified().ok()?, metadata.len(), entry.path()))
@@ -173,16 +171,6 @@ fn trim(directory: &Path, most: u64) {
         // Another process may have removed it, or may use it.
         let _ = fs::remove_file(path);
     }
-}
-
-/// Whether a process that is gone was writing a file, to judge by its name and its age.
-fn is_abandoned(entry: &fs::DirEntry) -> bool {
-    let name = entry.file_name();
-    let is_temporary = name.to_str().is_some_and(|name| {
-        name.starts_with('.') && name.contains(&format!(".{EXTENSION}.")) && name.ends_with(".tmp")
-    });
-    let age = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
-    is_temporary && age().is_some_and(|age| age > ABANDONED)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen, but for bind groups where it takes
 //! another batch than the step before.
 
-use super::arena::{Arena, create_storage};
+use super::arena::{Arena, at_least, create_storage};
 use super::calls;
 use super::device::Gpu;
 use super::losses::{Loss, Ring};
@@ -87,10 +87,8 @@ impl Training {
             return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(&held.buffer)).await?]);
         }
         let all: Vec<f32> = calls.iter().flat_map(|(call, _)| call.numbers).copied().collect();
-        let numbers = match self.numbers.take().filter(|numbers| numbers.size() >= 4 * all.len() as u64) {
-            Some(numbers) => numbers,
-            None => create_storage(gpu, Pool::Numbers.name(), all.len())?,
-        };
+        let create = || create_storage(gpu, Pool::Numbers.name(), all.len());
+        let numbers = at_least(&mut self.numbers, 4 * all.len() as u64, create)?.clone();
         let mut encoder = encoder(gpu, S::NAME);
         for (at, (call, held)) in calls.iter().enumerate() {
             let arena = self.bind::<S>(gpu, parameters, workspace, call, Some(&held.buffer))?;
@@ -106,7 +104,6 @@ impl Training {
             calls.iter().for_each(|(call, _)| self.upload_groups(gpu, call));
             gpu.queue().submit([encoder.finish()])
         })?;
-        self.numbers = Some(numbers);
         self.in_flight.push_back(submission);
         Ok(calls.iter().map(|_| self.submitted()).collect())
     }

@@ -3,7 +3,7 @@
 //! Comes in: a function, its dimensions and the arguments' words. Goes out: the results' words, kept until the next
 //! call. Always holds: a call at dimensions no larger than earlier ones creates nothing on the device.
 
-use super::arena::{Arena, create_staging, create_storage};
+use super::arena::{Arena, at_least, create_staging, create_storage};
 use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
@@ -55,7 +55,8 @@ impl Workspace {
         arena.prepare(plan, dims)?;
         let lengths = || (0..plan.results.len()).map(|index| F::result(dims, index).len);
         let words = end(lengths());
-        let staging = room(staging, gpu, words)?;
+        let bytes = 4 * words as u64;
+        let staging = at_least(staging, bytes, || create_staging(gpu, bytes))?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
         if split {
@@ -81,7 +82,8 @@ impl Workspace {
         let lengths = || (0..S::RESULTS).map(|index| S::result(dims, index).len);
         let words = end(lengths());
         let (Some(arena), staging) = (&self.arena, &mut self.staging) else { unreachable!("the step has made it") };
-        let staging = room(staging, gpu, words)?;
+        let bytes = 4 * words as u64;
+        let staging = at_least(staging, bytes, || create_staging(gpu, bytes))?;
         gpu.scoped(|| -> Result<()> {
             let mut encoder = encoder(gpu, S::NAME);
             copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
@@ -109,18 +111,6 @@ impl Workspace {
     pub(super) fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
         let start = end((0..index).map(|before| F::result(dims, before).len));
         &self.results.as_slice()[start..][..F::result(dims, index).len]
-    }
-}
-
-/// A staging buffer of at least so many words.
-fn room<'s>(staging: &'s mut Option<wgpu::Buffer>, gpu: &Gpu, words: usize) -> Result<&'s wgpu::Buffer> {
-    let bytes = 4 * words as u64;
-    if staging.as_ref().is_none_or(|staging| staging.size() < bytes) {
-        *staging = Some(create_staging(gpu, bytes)?);
-    }
-    match staging {
-        Some(staging) => Ok(staging),
-        None => unreachable!("it was made above"),
     }
 }
 

@@ -23,11 +23,7 @@ pub struct Clash {
 /// Runs a plan under a binding of the named dimensions.
 pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
     let size = |dim: &Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let mut found = Ok(());
-    for side in [Side::Cpu, Side::Gpu] {
-        found = found.and_then(|()| Run::new(plan, kernels, &size, side)?.all());
-    }
-    found
+    [Side::Cpu, Side::Gpu].into_iter().try_for_each(|side| Run::new(plan, kernels, &size, side)?.all())
 }
 
 /// Whose launches run.

@@ -35,7 +35,9 @@ impl Lifetime {
 /// Whose launches an order has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Those of a CPU, and those of the steps of which it runs one kernel, over the same memory.
+    /// Those of a CPU.
+    Cpu,
+    /// These, and those of the steps of which it runs one kernel, over the same memory.
     Both,
     /// Those of a GPU.
     Gpu,
@@ -56,6 +58,11 @@ impl Order {
         let mut order = Order::default();
         order.walk(&program.steps, kernels, side);
         order
+    }
+
+    /// The buffers.
+    pub(super) fn buffers(&self) -> BTreeSet<BufferId> {
+        self.uses.iter().flatten().map(|(buffer, _)| *buffer).collect()
     }
 
     /// The lifetime of every buffer.
@@ -92,11 +99,14 @@ impl Order {
                 }
                 // What stands for all of the steps uses its memory from the first of them to the last.
                 Step::Fused { kernel, buffers, steps } => {
-                    let start = self.uses.len();
+                    let (start, own) = (self.uses.len(), of_kernel(kernel, buffers));
+                    if side == Side::Cpu {
+                        self.uses.push(own);
+                        continue;
+                    }
                     self.walk(steps, kernels, side);
                     if side == Side::Both && self.uses.len() > start {
                         let end = self.uses.len() - 1;
-                        let own = of_kernel(kernel, buffers);
                         self.uses[start].extend(&own);
                         self.uses[end].extend(own);
                     }
@@ -108,34 +118,6 @@ impl Order {
                 }
             }
         }
-    }
-}
-
-/// The buffers that only steps use of which a CPU runs one kernel.
-pub(super) fn partial<K>(program: &Program<K>) -> BTreeSet<BufferId> {
-    let (mut own, mut inside) = (BTreeSet::new(), BTreeSet::new());
-    sides(&program.steps, &mut own, &mut inside);
-    &inside - &own
-}
-
-/// Adds the buffers that a CPU uses, and those that the steps use which it does not run.
-fn sides<K>(steps: &[Step<K>], own: &mut BTreeSet<BufferId>, inside: &mut BTreeSet<BufferId>) {
-    for step in steps {
-        own.extend(step.buffers());
-        match step {
-            Step::Fused { steps, .. } => all(steps, inside),
-            Step::Launch { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => {
-                step.bodies().into_iter().for_each(|body| sides(body, own, inside));
-            }
-        }
-    }
-}
-
-/// Adds all buffers of steps.
-fn all<K>(steps: &[Step<K>], into: &mut BTreeSet<BufferId>) {
-    for step in steps {
-        into.extend(step.buffers());
-        step.bodies().into_iter().for_each(|body| all(body, into));
     }
 }
 

@@ -65,19 +65,18 @@ fn unique(kernel: Kernel, kernels: &mut Vec<Kernel>) -> KernelId {
 }
 
 fn place(model: &Model, program: Program<KernelId>, kernels: &[Kernel]) -> Plan {
-    let [both, gpu] = [Side::Both, Side::Gpu].map(|side| {
-        let order = Order::of(&program, kernels, side);
-        let lifetimes = order.lifetimes(&program);
-        (order, lifetimes)
-    });
-    let partial = lifetime::partial(&program);
-    let (places, mut ends) = pools(model, &program, &both.1, &|buffer| {
-        (!partial.contains(&buffer) && !both.1[buffer.0].is_never()).then_some(Pool::Scratch)
+    let [cpu, both, gpu] = [Side::Cpu, Side::Both, Side::Gpu].map(|side| Order::of(&program, kernels, side));
+    // What a GPU alone uses has no place on a CPU.
+    let partial = &gpu.buffers() - &cpu.buffers();
+    let lifetimes = both.lifetimes(&program);
+    let (places, mut ends) = pools(model, &program, &lifetimes, &|buffer| {
+        (!partial.contains(&buffer) && !lifetimes[buffer.0].is_never()).then_some(Pool::Scratch)
     });
     let scratch = ends.remove(&Pool::Scratch).unwrap_or_default();
+    let lifetimes = gpu.lifetimes(&program);
     let lies = |buffer: BufferId| fixed(model, program.buffers[buffer.0].role).is_none();
-    let banks = banks::banks(&program.buffers, &gpu.0, &gpu.1, &lies);
-    let (banked, ends) = pools(model, &program, &gpu.1, &|buffer| banks.get(&buffer).map(|&bank| Pool::Bank(bank)));
+    let banks = banks::banks(&program.buffers, &gpu, &lifetimes, &lies);
+    let (banked, ends) = pools(model, &program, &lifetimes, &|buffer| banks.get(&buffer).map(|&bank| Pool::Bank(bank)));
     let banks = std::array::from_fn(|bank| ends.get(&Pool::Bank(bank)).cloned().unwrap_or_default());
     Plan { program, places, scratch, banked, banks }
 }

@@ -48,6 +48,16 @@ fn what_is_written_is_read_by_the_next_process() {
 }
 
 #[test]
+fn what_a_killed_process_had_begun_is_gone() {
+    let scene = Scene::new("cache-killed");
+    let directory = scene.path("");
+    let [ours, others] = ["1-2.pipelines", "model.safetensors"].map(|target| format!(".{target}.0123456789abcdef.tmp"));
+    [&ours, &others].into_iter().for_each(|name| fs::write(directory.join(name), BYTES).unwrap());
+    file(&directory).write(&BYTES);
+    assert!(!directory.join(ours).exists() && directory.join(others).exists());
+}
+
+#[test]
 fn what_is_held_is_not_written_again() {
     let scene = Scene::new("cache-again");
     file(&scene.path("")).write(&BYTES);

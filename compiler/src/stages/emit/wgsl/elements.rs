@@ -4,7 +4,7 @@
 //! functions that it calls. Always holds: as a value, an element of fewer than 32 bits is a `u32` of its bits, and one of 64
 //! bits two words, the lower one first; a store changes the bits of its element alone, whoever writes those beside it meanwhile.
 
-use super::views::{Access, View, mentioned};
+use super::views::{Access, View};
 use crate::ir::ty::{Category, DType};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -210,10 +210,9 @@ impl View {
     }
 }
 
-/// The functions for elements of these variables that `body` calls.
-pub(super) fn used_by(body: &str, views: &[View]) -> String {
-    let mentioned = mentioned(body);
-    views.iter().map(|view| view.functions(&mentioned)).collect()
+/// The functions for elements of these variables that are mentioned.
+pub(super) fn used_by(mentioned: &BTreeSet<&str>, views: &[View]) -> String {
+    views.iter().map(|view| view.functions(mentioned)).collect()
 }
 
 /// So many bits, all set.

@@ -160,8 +160,9 @@ impl Names {
         );
         let views: Vec<View> =
             (0..self.views).flat_map(|number| Access::ALL.map(|access| View { number, access })).collect();
-        let elements = elements::used_by(body, &views);
-        let (own, of_elements) = (mentioned(body), mentioned(&elements));
+        let own = mentioned(body);
+        let elements = elements::used_by(&own, &views);
+        let of_elements = mentioned(&elements);
         let seen = |name: &str| own.contains(name) || of_elements.contains(name);
         views.iter().filter(|view| seen(&view.name())).for_each(|view| text += &view.declaration());
         text += "\n";

@@ -123,8 +123,8 @@ impl Table<'_> {
     fn result(&self, buffer: BufferId) -> TokenStream {
         let pool = Pool::of(self.plan.banked[buffer.0].pool).rust();
         let offset = self.offset(buffer);
-        let (dims, offset) = (parameter([&offset]), self.value(&offset));
-        quote!(rt::gpu::Found { pool: #pool, offset: |#dims| #offset })
+        let offset = over_dims(&quote!(), &self.value(&offset));
+        quote!(rt::gpu::Found { pool: #pool, offset: #offset })
     }
 
     /// Commands inside of loops with so many turns, outermost first.
@@ -158,8 +158,8 @@ impl Table<'_> {
                 loops.push(count.clone());
                 let body = self.commands(body, loops);
                 loops.pop();
-                let (dims, count) = (parameter([count]), self.value(count));
-                quote!(rt::gpu::Command::Repeat { count: |#dims| #count, reverse: #reverse, body: &[#(#body),*] })
+                let count = over_dims(&quote!(), &self.value(count));
+                quote!(rt::gpu::Command::Repeat { count: #count, reverse: #reverse, body: &[#(#body),*] })
             }
         };
         vec![command]
@@ -185,7 +185,8 @@ impl Table<'_> {
         let slots: Vec<TokenStream> = slots.iter().map(|slot| self.slot(slot)).collect();
         let of_way = |way: usize| {
             let (number, way) = ((entry + way) as u16, Literal::usize_unsuffixed(way));
-            let launch = quote!(|dims, launch| { launch.set_way(#way, [#(#ways),*]) #(.#slots)*; });
+            let text = quote!({ launch.set_way(#way, [#(#ways),*]) #(.#slots)*; });
+            let launch = over_dims(&quote!(launch), &text);
             quote!(rt::gpu::Command::Dispatch { entry: #number, launch: #launch })
         };
         vec![of_way(0), of_way(1)]
@@ -237,10 +238,7 @@ impl Table<'_> {
         let calls: Vec<TokenStream> = slots.iter().map(|slot| self.slot(slot)).collect();
         let numbers: Vec<TokenStream> = numbers.iter().map(|number| self.value(number)).collect();
         let groups = self.value(groups);
-        let text = quote!({ launch.set(#groups) #(.#calls)* #(.number(#numbers))*; });
-        // A parameter that nothing mentions stays unnamed, so that no warning arises.
-        let dims = if mentions_dims(text.clone()) { quote!(dims) } else { quote!(_) };
-        quote!(|#dims, launch| #text)
+        over_dims(&quote!(launch), &quote!({ launch.set(#groups) #(.#calls)* #(.number(#numbers))*; }))
     }
 
     /// Tells a launch what one of its slots is.
@@ -271,8 +269,7 @@ impl Table<'_> {
         };
         let args: Vec<TokenStream> = args.iter().map(|arg| operand("arg", arg)).collect();
         let results: Vec<TokenStream> = results.iter().map(|result| operand("result", result)).collect();
-        // Not every call mentions a dimension.
-        quote!(|dims, call| { let _ = dims; #(#args)* #(#results)* })
+        over_dims(&quote!(call), &quote!({ #(#args)* #(#results)* }))
     }
 
     /// The first word of a buffer in the device's buffer of its role.
@@ -306,10 +303,10 @@ struct Slot {
     turns: Vec<(Dim, Dim)>,
 }
 
-/// The parameter of a closure over dimensions; one that nothing mentions stays unnamed, so that no warning arises.
-fn parameter<'d>(mentioned: impl IntoIterator<Item = &'d Dim>) -> TokenStream {
-    let constant = mentioned.into_iter().all(|dim| dim.as_const().is_some());
-    if constant { quote!(_) } else { quote!(dims) }
+/// A closure over the named dimensions, and over `others`. A parameter that nothing mentions stays unnamed, so that no warning arises.
+fn over_dims(others: &TokenStream, body: &TokenStream) -> TokenStream {
+    let dims = if mentions_dims(body.clone()) { quote!(dims) } else { quote!(_) };
+    quote!(|#dims, #others| #body)
 }
 
 /// Whether an expression mentions the named dimensions.
@@ -332,9 +329,7 @@ fn words_of_bank(function: &Function, words: &Dim) -> TokenStream {
     let (room, dims) = (room(function, words), quote!(#(#dims)*));
     let (own, most) = (arith::count(words), arith::count(&room));
     let count = if room == *words { own } else { quote!(#own.larger(#most)) };
-    // A parameter that nothing mentions stays unnamed, so that no warning arises.
-    let parameter = if dims.is_empty() { quote!(_) } else { quote!(dims) };
-    quote!(|#parameter| { #dims #count.words() })
+    over_dims(&quote!(), &quote!({ #dims #count.words() }))
 }
 
 /// A dimension as an expression of type u64 over the function's named dimensions.

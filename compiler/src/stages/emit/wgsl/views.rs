@@ -56,17 +56,13 @@ impl Pool {
             Pool::Inputs => "Inputs",
             Pool::Numbers => "Numbers",
             Pool::Groups => "Groups",
-            Pool::Bank(_) => "Bank",
-        };
-        let name = format_ident!("{name}");
-        match self {
             Pool::Bank(bank) => {
                 let bank = Literal::usize_unsuffixed(bank);
-                quote!(rt::gpu::Pool::#name(#bank))
+                return quote!(rt::gpu::Pool::Bank(#bank));
             }
-            Pool::Weights | Pool::Gradients | Pool::State | Pool::Inputs => quote!(rt::gpu::Pool::#name),
-            Pool::Numbers | Pool::Groups => quote!(rt::gpu::Pool::#name),
-        }
+        };
+        let name = format_ident!("{name}");
+        quote!(rt::gpu::Pool::#name)
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::positions::{Positions, suffix};
 use super::super::scalars::{Body, literal};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Pass};
 use crate::ir::neighbours::{FOUR, NEIGHBOURS};
-use crate::ir::prim::{ArgOp, MapOp, ReduceOp};
+use crate::ir::prim::{MapOp, ReduceOp};
 use crate::ir::rows::{End, Row};
 use crate::ir::ty::DType;
 use std::ops::Range;
@@ -375,7 +375,7 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
             }
             AccumulatorOp::Arg(op) => {
                 let position = self.position();
-                let before = format!("{}_before_{dtype}", arg_name(op));
+                let before = format!("{}_before_{dtype}", op.name());
                 self.body.open(format!("if {before}({value}, {position}, {partial}, {partial}_at)"));
                 self.body.line(format!("{partial} = {value};"));
                 self.body.line(format!("{partial}_at = {position};"));
@@ -414,16 +414,12 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
                 format!("reduce_{}_{of}({sum}, lane, {threads}u, {rows}u)", op.name())
             }
             (true, AccumulatorOp::Arg(op)) => {
-                format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u, {rows}u)", arg_name(op))
+                format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u, {rows}u)", op.name())
             }
         };
         let of_sum = self.of_sum();
         self.body.line(format!("let a{number}_{slot}{of_sum} = {finished};"));
     }
-}
-
-fn arg_name(op: ArgOp) -> &'static str {
-    op.name()
 }
 
 fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {
