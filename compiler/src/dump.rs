@@ -117,8 +117,10 @@ impl Dumps {
         }
         let emitted = crate::stages::emit::wgsl::wgsl(model, plans);
         self.push(model, "emit", "wgsl", emitted.wgsl);
-        if !emitted.foreign.is_empty() {
-            self.push(model, "emit", "foreign.wgsl", emitted.foreign);
+        for (kind, text) in [("split.wgsl", emitted.split), ("foreign.wgsl", emitted.foreign)] {
+            if !text.is_empty() {
+                self.push(model, "emit", kind, text);
+            }
         }
     }
 

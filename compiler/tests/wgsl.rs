@@ -288,3 +288,26 @@ fn every_op_is_valid_in_other_types() {
         assert!(count > 100, "{count} in {others:?}");
     }
 }
+
+/// A model whose products may be of halves has entry points with cooperative matrices, of every kind of contraction that is long
+/// enough; all else, and every other model, has none.
+#[test]
+fn products_of_halves_have_entry_points_of_their_own() {
+    let functions = [
+        "f(x: f32[B, 100], y: f32[100, 90]) -> f32[B, 90] { relu(matmul(x, y)) }",
+        "f(x: f32[B, 100], y: f32[90, 100]) -> f32[B, 90] { matmul(x, transpose(y)) + 1.0 }",
+        "f(x: f32[100, B], y: f32[100, 90]) -> f32[B, 90] { matmul(transpose(x), y) }",
+        "f(x: f32[3, 256, 300], y: f32[3, 300, 512]) -> f32[3, 256, 512] { matmul(x, y) }",
+        "f(x: f32[K, 70], y: f32[K, 66]) -> f32[70, 66] { matmul(transpose(x), y) }",
+        "f(x: f32[B, 8, 30, 30], w: f32[66, 8, 3, 3]) -> f32[B, 66, 15, 15] { conv2d(x, w, stride = 2, padding = 1) }",
+        "f(x: f32[B, 64, 9], w: f32[64, 32, 4]) -> f32[B, 32, 20] { conv_transpose1d(x, w, stride = 2) }",
+    ];
+    for function in functions {
+        let text = |attribute: &str| format!("{attribute} pub struct Net {{}} impl Net {{ pub fn {function} }}");
+        let (split, plain) = (compiled(&text("#[model(precision = split)]")), compiled(&text("")));
+        assert!(split.contains("coopMultiplyAdd") && split.contains("wgpu_cooperative_matrix"), "{function}");
+        assert!(!plain.contains("coopMultiplyAdd") && !plain.contains("wgpu_cooperative_matrix"), "{function}");
+    }
+    let short = "pub struct Net {} impl Net { pub fn f(x: f32[B, 9], y: f32[9, 90]) -> f32[B, 90] { matmul(x, y) } }";
+    assert!(!compiled(&format!("#[model(precision = split)] {short}")).contains("coopMultiplyAdd"));
+}

@@ -30,6 +30,7 @@ blocks! {
     add_64
     add_up
     add_up_block
+    all_finite
     argmax_before_f32
     argmax_before_i32
     argmax_before_i64
@@ -61,6 +62,7 @@ blocks! {
     f32_of_u64
     floor_div
     floor_rem
+    high_half
     i16_of_f32
     i32_of
     i32_of_i16
@@ -70,6 +72,7 @@ blocks! {
     i8_of_f32
     infinity
     is_nan
+    largest_of
     log1p
     log_f32
     lt_i64
@@ -86,6 +89,7 @@ blocks! {
     not_a_number
     outer_add
     pow_f32
+    power_of_two
     quadrant
     quadrant_far
     reduce_64
@@ -126,6 +130,8 @@ blocks! {
     rem_i64
     rem_u32
     rem_u64
+    shift_of
+    shifted_back
     shl_64
     shr_u64
     sigmoid

@@ -23,6 +23,11 @@ model! {
             tanh(sums + bias) * rate
         }
 
+        /// A gradient of an embedding: sums of the rows of a named number that have one index, and none beyond the last.
+        pub fn entries(&self, index: u32[N], cotangent: f32[N, 44]) -> f32[37, 44] {
+            grad(|table| sum(take(table, index) * cotangent))(zeros([37, 44]))
+        }
+
         /// A known length that is a prime number.
         pub fn deep(&self, x: f32[7, 1283], y: f32[1283, 5]) -> f32[7, 5] { matmul(x, y) }
 
@@ -140,6 +145,20 @@ fn what_is_padded_ends_where_it_ends() {
         let ((a, b), (c, d)) = (host.padded(&x, &y).unwrap(), net.padded(&x, &y).unwrap());
         agree("blocks of padded rows", a.as_flattened(), c.as_flattened(), 16.0);
         agree("padded rows", b.as_flattened(), d.as_flattened(), 102.0);
+    }
+}
+
+#[test]
+fn entries_of_a_table_have_the_same_gradients() {
+    let Some(gpu) = gpu() else { return };
+    let host = Sums::init(3);
+    let net = host.on(&gpu).unwrap();
+    for count in [1, 63, 64, 4099] {
+        // Some entries have most of the rows, and some none.
+        let index: Vec<u32> = (0..count).map(|n: usize| ((n * n + n / 7) % 31) as u32).collect();
+        let cotangent = rows::<44>(count, 23);
+        let (a, b) = (host.entries(&index, &cotangent).unwrap(), net.entries(&index, &cotangent).unwrap());
+        agree("entries", a.as_flattened(), b.as_flattened(), count as f32);
     }
 }
 

@@ -18,6 +18,9 @@ model! {
 
     /// A GPT on characters.
     pub struct Gpt = W6(dim = 384, heads = 6, context = 256, layers = 6);
+    /// The same, with products of halves.
+    #[model(precision = split)]
+    pub struct GptSplit = W6(dim = 384, heads = 6, context = 256, layers = 6);
 }
 
 model! {
@@ -42,6 +45,10 @@ model! {
             cross_entropy(self.net.scores(images), class)
         }
     }
+
+    /// The same, with products of halves.
+    #[model(precision = split)]
+    pub struct ResNet18Split = ResNet18;
 }
 
 /// Characters of a window of the GPT, and windows of a step.
@@ -98,36 +105,59 @@ pub(super) fn cnn(bench: &Bench<'_>) {
     });
 }
 
+/// A line for a step of a GPT.
+macro_rules! gpt {
+    ($bench:ident, $name:literal, $model:ident, $trainer:ident) => {
+        $bench.line($name, || {
+            let batch = $bench.batch(WINDOWS);
+            let mut model = $model::init(0).on(&$bench.gpu)?;
+            let mut trainer = model.trainer(AdamW { rate: 1e-3, ..default() });
+            let (id, next) = w6::characters((batch * CONTEXT) as u32);
+            let (id, next) = (View::new(&id, [batch, CONTEXT])?, View::new(&next, [batch, CONTEXT])?);
+            finite(trainer.loss(id, next)?.value()?)?;
+            let work = Work::Operations($trainer::<AdamW>::loss_flops(batch, CONTEXT));
+            let on = trainer.loss_batch(id, next)?;
+            $bench.measure(work, || trainer.steps_on([&on]).map(drop))
+        });
+    };
+}
+
 pub(super) fn gpt(bench: &Bench<'_>) {
-    let batch = bench.batch(WINDOWS);
-    bench.line("gpt", || {
-        let mut model = Gpt::init(0).on(&bench.gpu)?;
-        let mut trainer = model.trainer(AdamW { rate: 1e-3, ..default() });
-        let (id, next) = w6::characters((batch * CONTEXT) as u32);
-        let (id, next) = (View::new(&id, [batch, CONTEXT])?, View::new(&next, [batch, CONTEXT])?);
-        finite(trainer.loss(id, next)?.value()?)?;
-        let work = Work::Operations(GptTrainer::<AdamW>::loss_flops(batch, CONTEXT));
-        let on = trainer.loss_batch(id, next)?;
-        bench.measure(work, || trainer.steps_on([&on]).map(drop))
-    });
+    gpt!(bench, "gpt", Gpt, GptTrainer);
+    gpt!(bench, "gpt_split", GptSplit, GptSplitTrainer);
+}
+
+/// Lines for images that are classified, and for a step.
+macro_rules! resnet18 {
+    ($bench:ident, $infer:literal, $step:literal, $model:ident, $dims:ident, $trainer:ident) => {
+        let batch = $bench.batch(IMAGES);
+        $bench.line($infer, || {
+            let model = $model::init(0).on(&$bench.gpu)?;
+            let mut session = model.session($dims { B: batch })?;
+            session.fill(&w4::images(batch))?;
+            $bench.measure(Work::Operations($model::infer_flops(batch)), || session.infer())
+        });
+        $bench.line($step, || {
+            let mut model = $model::init(0).on(&$bench.gpu)?;
+            let mut trainer = model.trainer(Sgd { rate: 0.01, momentum: 0.9, ..default() });
+            let (x, y) = (w4::images(batch), classes(batch, 1000));
+            finite(trainer.loss(&x, &y)?.value()?)?;
+            let (work, on) = (Work::Operations($trainer::<Sgd>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
+            $bench.measure(work, || trainer.steps_on([&on]).map(drop))
+        });
+    };
 }
 
 pub(super) fn resnet18(bench: &Bench<'_>) {
-    let batch = bench.batch(IMAGES);
-    bench.line("resnet18_infer", || {
-        let model = ResNet18::init(0).on(&bench.gpu)?;
-        let mut session = model.session(ResNet18Dims { B: batch })?;
-        session.fill(&w4::images(batch))?;
-        bench.measure(Work::Operations(ResNet18::infer_flops(batch)), || session.infer())
-    });
-    bench.line("resnet18_step", || {
-        let mut model = ResNet18::init(0).on(&bench.gpu)?;
-        let mut trainer = model.trainer(Sgd { rate: 0.01, momentum: 0.9, ..default() });
-        let (x, y) = (w4::images(batch), classes(batch, 1000));
-        finite(trainer.loss(&x, &y)?.value()?)?;
-        let (work, on) = (Work::Operations(ResNet18Trainer::<Sgd>::loss_flops(batch)), trainer.loss_batch(&x, &y)?);
-        bench.measure(work, || trainer.steps_on([&on]).map(drop))
-    });
+    resnet18!(bench, "resnet18_infer", "resnet18_step", ResNet18, ResNet18Dims, ResNet18Trainer);
+    resnet18!(
+        bench,
+        "resnet18_infer_split",
+        "resnet18_step_split",
+        ResNet18Split,
+        ResNet18SplitDims,
+        ResNet18SplitTrainer
+    );
 }
 
 pub(super) fn lstm(bench: &Bench<'_>) {

@@ -5,7 +5,7 @@
 //! It speaks of slots; a launch binds slots to buffers, so that equal kernels are one.
 
 use super::attend::Attention;
-use super::dim::Dim;
+use super::dim::{Dim, product};
 use super::index::Index;
 use super::precision::Factor;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
@@ -347,6 +347,12 @@ impl Kernel {
             }
             Skeleton::Recur(own) => own.stores.iter_mut().map(|s| &mut s.value).collect(),
         }
+    }
+
+    /// How many terms each sum of a contraction has.
+    pub fn terms(&self) -> Option<Dim> {
+        let Skeleton::Contract { k, .. } = &self.skeleton else { return None };
+        Some(product(k.iter().map(|&axis| &self.axes[axis])))
     }
 
     /// The operand of a contraction that is packed: the right one, or the parameter that is read in fewer bits.

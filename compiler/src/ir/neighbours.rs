@@ -9,7 +9,7 @@ use super::index::{Atom, Index};
 use super::kernel::{Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
 use super::ty::DType;
 use super::varying::Varying;
-use super::workgroup::{RowGroup, Workgroup};
+use super::workgroup::{RowGroup, Sides, Workgroup};
 
 /// Words of one access.
 pub const FOUR: u32 = 4;
@@ -37,12 +37,24 @@ impl<'k> Fours<'k> {
         fits.then(|| Fours { kernel, varying: Varying::of(kernel), dtypes: kernel.dtypes(), axis })
     }
 
+    /// Those of a contraction in tiles, whose invocations have four sums along the columns, if the last axis of these is a multiple
+    /// of four.
+    fn of_tiles(kernel: &'k Kernel) -> Option<Fours<'k>> {
+        let sides = Sides::of(kernel)?;
+        let axis = *sides.columns.iter().rev().find(|&&axis| !kernel.axes[axis].is(1))?;
+        let fours = Fours { kernel, varying: Varying::of(kernel), dtypes: kernel.dtypes(), axis };
+        Some(fours).filter(|fours| kernel.axes[axis].is_multiple_of(FOUR) && fours.has_any())
+    }
+
     /// Those of a kernel whose schedule says that it has four neighbours of a word each.
     pub fn scheduled(kernel: &'k Kernel) -> Option<Fours<'k>> {
-        let Some(Workgroup::Rows(RowGroup { neighbours, cooperative, .. })) = kernel.schedule.workgroup else {
-            return None;
-        };
-        Fours::of(kernel, cooperative).filter(|_| neighbours == FOUR && !is_packed(kernel))
+        match kernel.schedule.workgroup? {
+            Workgroup::Rows(RowGroup { neighbours, cooperative, .. }) => {
+                Fours::of(kernel, cooperative).filter(|_| neighbours == FOUR && !is_packed(kernel))
+            }
+            Workgroup::Tiles(_) => Fours::of_tiles(kernel),
+            Workgroup::Attend(_) => None,
+        }
     }
 
     /// Whether a scalar is a load of four neighbours at once.
@@ -79,7 +91,13 @@ impl<'k> Fours<'k> {
 
     /// All stores, and whether they are of four neighbours.
     fn stores(&self) -> Vec<(&Store, bool)> {
-        let Skeleton::Row { passes, stores, reduced, .. } = &self.kernel.skeleton else { return vec![] };
+        let (passes, stores, reduced) = match &self.kernel.skeleton {
+            Skeleton::Row { passes, stores, reduced, .. } => (passes, stores, reduced),
+            Skeleton::Contract { stores, .. } => {
+                return stores.iter().map(|store| (store, self.is_store(store))).collect();
+            }
+            Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => return vec![],
+        };
         let at_ends = !reduced.contains(&self.axis);
         let inner = passes.iter().flat_map(|Pass { stores, .. }| stores).map(|store| (store, self.is_store(store)));
         inner.chain(stores.iter().map(|store| (store, at_ends && self.is_store(store)))).collect()

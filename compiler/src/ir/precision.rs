@@ -2,12 +2,16 @@
 
 use super::ty::DType;
 
-/// The type of the parameters, or what the operands of products with them are rounded to, on the CPU and outside of training.
+/// The type of the parameters, how a GPU makes products, or what the operands of products with parameters are rounded to, on the
+/// CPU and outside of training.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Precision {
     /// Parameters are f32, and nothing is rounded.
     #[default]
     F32,
+    /// Parameters are f32, and a GPU with cooperative matrices makes products of them as three products of halves (f16), whose sums
+    /// are f32.
+    Split,
     /// Parameters, their gradients and the states of optimisers are f64.
     F64,
     /// The upper half of an f32: 8 bits of exponent and 8 of precision. Sums are f32.
@@ -18,12 +22,14 @@ pub enum Precision {
 
 impl Precision {
     /// All of them.
-    pub const ALL: [Precision; 4] = [Precision::F32, Precision::F64, Precision::Bf16, Precision::Int8];
+    pub const ALL: [Precision; 5] =
+        [Precision::F32, Precision::Split, Precision::F64, Precision::Bf16, Precision::Int8];
 
     /// As the user writes it.
     pub fn name(self) -> &'static str {
         match self {
             Precision::F32 => "f32",
+            Precision::Split => "split",
             Precision::F64 => "f64",
             Precision::Bf16 => "bf16",
             Precision::Int8 => "int8",
@@ -33,7 +39,7 @@ impl Precision {
     /// The type of the parameters.
     pub fn float(self) -> DType {
         match self {
-            Precision::F32 | Precision::Bf16 | Precision::Int8 => DType::F32,
+            Precision::F32 | Precision::Split | Precision::Bf16 | Precision::Int8 => DType::F32,
             Precision::F64 => DType::F64,
         }
     }
@@ -41,9 +47,14 @@ impl Precision {
     /// Whether products with parameters read fewer bits than those have.
     pub fn is_narrow(self) -> bool {
         match self {
-            Precision::F32 | Precision::F64 => false,
+            Precision::F32 | Precision::Split | Precision::F64 => false,
             Precision::Bf16 | Precision::Int8 => true,
         }
+    }
+
+    /// What remains of it in a step of training.
+    pub fn in_training(self) -> Precision {
+        if self == Precision::Split { self } else { Precision::F32 }
     }
 
     /// The one of that name.

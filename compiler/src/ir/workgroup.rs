@@ -7,6 +7,7 @@ use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
 use super::kernel::{Kernel, Operand, Skeleton};
 use super::neighbours::{FOUR, Fours, packed};
+use super::tile::{LONGEST_SIDE, Tiles, Way};
 use super::ty::DType;
 
 /// Most invocations of a workgroup that every device runs.
@@ -27,10 +28,6 @@ pub const ROW_BLOCK: u32 = 16;
 pub const TILE_BLOCK: u32 = 512;
 /// The most terms of a contraction that an invocation adds up without blocks.
 pub const PLAIN_TERMS: u32 = 4096;
-/// Words of four in all banks of shared memory together.
-const BANKS: u32 = 8;
-/// The most rows, columns or terms of a tile.
-const LONGEST_SIDE: u32 = 1024;
 /// The most turns of a row that are printed one after the other: sixteen values of each scalar are in registers.
 pub const TURNS: u32 = 4;
 
@@ -67,50 +64,6 @@ pub struct RowGroup {
     /// How often an invocation takes its neighbours of a block before it computes with the first ones, so that their loads do not
     /// wait for each other. They are printed one after the other.
     pub at_once: u32,
-}
-
-/// The tile of a contraction, and a larger one for calls of many results, where a call says how many there are.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tiles {
-    /// For few results.
-    pub own: Tile,
-    /// For many.
-    pub larger: Option<Tile>,
-}
-
-impl Tiles {
-    /// That of an entry point.
-    fn of_entry(self, is_larger: bool) -> Tile {
-        self.larger.filter(|_| is_larger).unwrap_or(self.own)
-    }
-
-    /// What a workgroup of an entry point costs.
-    pub fn costs(self, is_larger: bool) -> u32 {
-        self.of_entry(is_larger).cost()
-    }
-
-    /// All of them.
-    pub fn all(self) -> impl Iterator<Item = Tile> {
-        [self.own].into_iter().chain(self.larger)
-    }
-}
-
-/// A tile of a contraction's result. Rows and columns are those of the result as it lies in memory ([`Sides`]).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tile {
-    /// Rows.
-    pub rows: u32,
-    /// Columns.
-    pub columns: u32,
-    /// Terms of the sum that are in shared memory at once, over all slices.
-    pub depth: u32,
-    /// Rows and columns of an invocation, multiples of four.
-    pub thread_tile: [u32; 2],
-    /// Parts of the sum that run beside each other in one workgroup (sliced K), a power of two.
-    pub slices: u32,
-    /// Terms that an invocation adds up plainly, where it may have many more: totals of such blocks are added with
-    /// compensation.
-    pub block: Option<u32>,
 }
 
 /// How an attention is spread over invocations. Its scores are a matrix: rows are queries, and columns the keys that they
@@ -155,7 +108,7 @@ impl Workgroup {
     pub fn invocations(self) -> u32 {
         match self {
             Workgroup::Rows(rows) => rows.invocations,
-            Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.invocations()).max().unwrap_or(0),
+            Workgroup::Tiles(tiles) => tiles.ways().map(Way::invocations).max().unwrap_or(0),
             Workgroup::Attend(AttendGroup::Single { invocations } | AttendGroup::Rows { invocations, .. }) => {
                 invocations
             }
@@ -163,15 +116,7 @@ impl Workgroup {
         }
     }
 
-    /// That of an entry point: one of larger tiles has no others.
-    pub fn of_entry(self, is_larger: bool) -> Workgroup {
-        match self {
-            Workgroup::Tiles(tiles) => Workgroup::Tiles(Tiles { own: tiles.of_entry(is_larger), larger: None }),
-            Workgroup::Rows(_) | Workgroup::Attend(_) => self,
-        }
-    }
-
-    /// Bytes of shared memory.
+    /// Bytes of shared memory, without what only devices with cooperative matrices are asked for.
     pub fn bytes(self, kernel: &Kernel) -> u32 {
         match self {
             // A row's accumulators pass through an array for their positions and one for themselves, of up to two words for each
@@ -181,7 +126,7 @@ impl Workgroup {
                 (if wide { 3 } else { 2 }) * 4 * INVOCATIONS
             }
             Workgroup::Rows(_) => 0,
-            Workgroup::Tiles(tiles) => tiles.all().map(|tile| tile.bytes()).max().unwrap_or(0),
+            Workgroup::Tiles(tiles) => tiles.all_plain().map(|tile| tile.bytes()).max().unwrap_or(0),
             Workgroup::Attend(group) => match &kernel.skeleton {
                 Skeleton::Attend(attention) => group.bytes(attention, &kernel.axes).unwrap_or(u32::MAX),
                 Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Recur(_) => {
@@ -194,7 +139,7 @@ impl Workgroup {
     /// What is wrong with its numbers, if no device runs it or no printer prints it.
     pub(super) fn error(self, kernel: &Kernel) -> Option<String> {
         let error = match self {
-            Workgroup::Tiles(tiles) => tiles.all().find_map(|tile| tile.error()),
+            Workgroup::Tiles(tiles) => tiles.error(),
             Workgroup::Attend(AttendGroup::Tiles(tile)) => tile.error(),
             Workgroup::Rows(_) | Workgroup::Attend(AttendGroup::Single { .. } | AttendGroup::Rows { .. }) => None,
         };
@@ -259,65 +204,6 @@ impl RowGroup {
 pub fn has_sums_alone(kernel: &Kernel) -> bool {
     let Skeleton::Row { passes, .. } = &kernel.skeleton else { return false };
     !passes.is_empty() && passes.iter().all(|pass| pass.stores.is_empty())
-}
-
-impl Tile {
-    /// Invocations of one slice.
-    pub fn of_slice(&self) -> u32 {
-        (self.rows / self.thread_tile[0]) * (self.columns / self.thread_tile[1])
-    }
-
-    /// Invocations of a workgroup.
-    pub fn invocations(&self) -> u32 {
-        self.of_slice() * self.slices
-    }
-
-    /// Terms of a slice that stand one after the other in the text: four, because the loop itself costs as much as one, or all
-    /// where an invocation has many results: the shader's compiler then loads for one term while it multiplies for another.
-    pub fn unrolled(&self) -> u32 {
-        let [rows, columns] = self.thread_tile;
-        if rows * columns > 16 { self.depth / self.slices } else { 4 }
-    }
-
-    /// What a workgroup costs a multiprocessor that has enough of them, for each term: the results, and more where invocations have
-    /// fewer of them, which load more for each.
-    fn cost(&self) -> u32 {
-        let percent = match (self.thread_tile.into_iter().product::<u32>(), self.rows * self.columns) {
-            (..64, _) => 50,
-            (_, ..=4096) => 87,
-            (_, ..16_384) => 95,
-            (_, _) => 100,
-        };
-        self.rows * self.columns * 100 / percent
-    }
-
-    /// Over how many fours of rows or of columns the depths are spread that invocations beside each other bring to shared memory,
-    /// so that these are in different banks: no more than the invocations along the side, whose fours keep their distance.
-    pub fn spread(&self, side: usize) -> u32 {
-        let across = [self.rows, self.columns][side] / self.thread_tile[side];
-        across.min(BANKS)
-    }
-
-    /// Bytes of shared memory: a slab of both operands, and one block of 4 × 4 sums for each invocation of half the slices.
-    pub fn bytes(&self) -> u32 {
-        4 * (self.depth * (self.rows + self.columns) + self.slices / 2 * self.of_slice() * 16)
-    }
-
-    /// What is wrong with it, if its parts do not make a whole.
-    fn error(&self) -> Option<&'static str> {
-        let Tile { rows, columns, depth, thread_tile, slices, block } = *self;
-        let sides = [rows, columns, depth, slices, thread_tile[0], thread_tile[1]];
-        if !sides.iter().all(|side| (1..=LONGEST_SIDE).contains(side)) {
-            return Some("a tile has no such sides");
-        }
-        let fours = thread_tile.iter().all(|side| side.is_multiple_of(4));
-        if !(fours && rows.is_multiple_of(thread_tile[0]) && columns.is_multiple_of(thread_tile[1])) {
-            return Some("a tile is not made of those of its threads");
-        }
-        let steps = slices.is_power_of_two() && depth.is_multiple_of(4 * slices);
-        let whole = block.is_none_or(|block| block <= TILE_BLOCK && (block * slices).is_multiple_of(depth));
-        (!(steps && whole)).then_some("the steps of a tile do not fit its slices")
-    }
 }
 
 impl AttendGroup {

@@ -42,6 +42,7 @@ impl Arena {
     /// An arena for plans of one program.
     pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
         let pipelines = gpu.pipelines(program)?;
+        let split = program.entries.iter().any(|entry| !entry.enables.is_empty()) && gpu.splits_products();
         Ok(Self {
             gpu: gpu.clone(),
             program,
@@ -57,7 +58,7 @@ impl Arena {
             foreign: Vec::new(),
             staging: None,
             records: Vec::new(),
-            launch: Launch::default(),
+            launch: Launch { split, ..Launch::default() },
         })
     }
 

@@ -4,14 +4,15 @@
 //! error of the device escapes as a panic, and once the device is lost every method says so.
 
 use super::options::{Adapter, Options};
-use super::pipelines::Pipelines;
+use super::pipelines::{Pipelines, experimental};
 use super::program::Program;
+use super::split;
 use crate::error::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// How many objects were created on a device since it was opened.
@@ -51,6 +52,8 @@ struct Shared {
     cache: Option<PathBuf>,
     /// Whether threads that wait do not sleep.
     busy: bool,
+    /// Whether it makes products of halves, once somebody has asked.
+    splits: OnceLock<bool>,
     /// Compiled programs, by address.
     programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
     /// The measurement that is going on.
@@ -124,6 +127,8 @@ impl Gpu {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = choose(&instance, choice).await?;
         let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
+        let has_matrices = split::has_matrices(&adapter);
+        let optional = optional | if has_matrices { split::FEATURES } else { wgpu::Features::empty() };
         #[cfg(feature = "profile")]
         let optional = optional | super::profile::FEATURES;
         let (device, queue) = adapter
@@ -131,6 +136,7 @@ impl Gpu {
                 label: Some("precast"),
                 required_features: adapter.features() & optional,
                 required_limits: adapter.limits(),
+                experimental_features: experimental(has_matrices),
                 ..Default::default()
             })
             .await
@@ -160,6 +166,7 @@ impl Gpu {
             counters: Default::default(),
             cache,
             busy,
+            splits: OnceLock::new(),
             programs: Mutex::default(),
             #[cfg(feature = "profile")]
             profiler: Mutex::default(),
@@ -196,6 +203,14 @@ impl Gpu {
     /// Whether the device is known to be lost.
     pub fn is_lost(&self) -> bool {
         self.shared.lost.load(Ordering::Acquire)
+    }
+
+    /// Whether models with `precision = split` run their products on this device as three products of halves, by cooperative
+    /// matrices: it has them, has shared memory and subgroups for them, and has passed a check of some milliseconds, which the first
+    /// question waits for. Elsewhere such models compute in f32. A device that the caller opened has them if it was opened with wgpu's
+    /// features `EXPERIMENTAL_COOPERATIVE_MATRIX` and `SHADER_F16`.
+    pub fn splits_products(&self) -> bool {
+        *self.shared.splits.get_or_init(|| split::works(self))
     }
 
     /// What was created on this device so far.

@@ -20,6 +20,7 @@ mod pool;
 #[doc(hidden)]
 pub mod profile;
 mod program;
+mod split;
 mod table;
 mod training;
 mod workspace;
@@ -32,4 +33,4 @@ pub use options::{Adapter, Options};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]
-pub use program::{Command, Entry, Foreign, ForeignCall, Found, Launch, Needs, Plan, Pool, Program};
+pub use program::{Command, Entry, Foreign, ForeignCall, Found, Launch, Needs, Plan, Pool, Program, Way};

@@ -161,6 +161,16 @@ fn create_cache(gpu: &Gpu, kept: Option<&Kept>) -> wgpu::PipelineCache {
     unsafe { gpu.device().create_pipeline_cache(&descriptor) }
 }
 
+/// What a device is opened with, so that pipelines of entry points with cooperative matrices can be made.
+pub(super) fn experimental(is_wanted: bool) -> wgpu::ExperimentalFeatures {
+    match is_wanted {
+        // SAFETY: what wgpu warns of is undefined behaviour of programs that misuse such features. Cooperative matrices are used by
+        // entry points of the compiler alone, whose accesses are in bounds and in uniform control flow, and by split.wgsl.
+        true => unsafe { wgpu::ExperimentalFeatures::enabled() },
+        false => wgpu::ExperimentalFeatures::disabled(),
+    }
+}
+
 fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     let limits = gpu.device().limits();
     let needs = &program.needs;
@@ -182,7 +192,7 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
 /// The module of one entry point.
 fn create_module(gpu: &Gpu, program: &Program, entry: &Entry) -> wgpu::ShaderModule {
     gpu.count(Kind::Module);
-    let text = text(Cow::Owned([program.wgsl, entry.wgsl].concat()));
+    let text = text(Cow::Owned([entry.enables, program.wgsl, entry.wgsl].concat()));
     // SAFETY: the compiler proved every static index, guards every index that depends on data, and emits only loops
     // whose bounds are known on entry; clamping indices again costs up to a third of a matrix product's time.
     unsafe { gpu.device().create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked()) }

@@ -73,6 +73,8 @@ impl Pool {
 pub struct Entry {
     /// Name in the module.
     pub name: &'static str,
+    /// What its module begins with: nothing, or what enables cooperative matrices of halves.
+    pub enables: &'static str,
     /// Its own text, which behind that of the program is a module; nothing if it runs WGSL of the user.
     pub wgsl: &'static str,
     /// Whether it writes through each view.
@@ -82,12 +84,25 @@ pub struct Entry {
 /// How often an entry point runs and where its slots lie, under given values of the named dimensions.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
+    /// Whether the device makes products of halves.
+    pub(super) split: bool,
     pub(super) groups: u64,
     /// What the entry point is told behind the named dimensions: the first words of slots in their pools, and other numbers.
     pub(super) words: Vec<u64>,
     pub(super) slots: Vec<Slot>,
     /// How many words the turns of repeats go on, for all slots together.
     pub(super) strides: Vec<u64>,
+}
+
+/// One of several entry points that do the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The number of workgroups.
+    pub groups: u64,
+    /// What a workgroup costs.
+    pub cost: u64,
+    /// Whether it is for devices that make products of halves alone.
+    pub split: bool,
 }
 
 /// A range of words that an entry point touches.
@@ -116,11 +131,11 @@ impl Launch {
         self
     }
 
-    /// The same for one of two ways to do the same, of which each has its number of workgroups and what one costs: no workgroups if
-    /// the other way costs less.
-    pub fn set_way(&mut self, way: usize, ways: [(u64, u64); 2]) -> &mut Self {
-        let is_chosen = way == usize::from(cost(ways[1]) < cost(ways[0]));
-        self.set(if is_chosen { ways[way].0 } else { 0 })
+    /// The same for one of several ways to do the same: no workgroups if another way costs less.
+    pub fn set_way(&mut self, way: usize, ways: &[Way]) -> &mut Self {
+        let can = ways.iter().enumerate().filter(|(_, way)| self.split || !way.split);
+        let best = can.min_by_key(|(_, way)| way.total());
+        self.set(if best.is_some_and(|(best, _)| best == way) { ways[way].groups } else { 0 })
     }
 
     /// One more slot: which view and pool it is seen through, its first word there and how many it has.
@@ -148,10 +163,12 @@ impl Launch {
 /// Multiprocessors of a large device.
 const PROCESSORS: u64 = 132;
 
-/// What so many workgroups cost a device, of which each costs a multiprocessor so much: as long as the busiest multiprocessor
-/// takes, and a part of a workgroup's time to begin and to end.
-const fn cost((groups, each): (u64, u64)) -> u64 {
-    groups.div_ceil(PROCESSORS).saturating_mul(10).saturating_add(3).saturating_mul(each)
+impl Way {
+    /// What all workgroups cost a device: as long as the busiest multiprocessor takes, and a part of a workgroup's time to begin and
+    /// to end.
+    fn total(&self) -> u64 {
+        self.groups.div_ceil(PROCESSORS).saturating_mul(10).saturating_add(3).saturating_mul(self.cost)
+    }
 }
 
 /// Where the arguments and results of a foreign call lie, under given values of the named dimensions.

@@ -12,12 +12,12 @@ use precast_cpu::Words;
 static NET: Program = Program {
     wgsl: include_str!("tests.wgsl"),
     entries: &[
-        Entry { name: "hidden", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "output", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "loss", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "gradient", wgsl: "", writes: &[false, false, false, true, false, false, false] },
-        Entry { name: "update", wgsl: "", writes: &[true, false, true, false, true, false, false] },
-        Entry { name: "turn", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "hidden", enables: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "output", enables: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "loss", enables: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "gradient", enables: "", wgsl: "", writes: &[false, false, false, true, false, false, false] },
+        Entry { name: "update", enables: "", wgsl: "", writes: &[true, false, true, false, true, false, false] },
+        Entry { name: "turn", enables: "", wgsl: "", writes: &[false, false, true] },
     ],
     loops: 4,
     dims: 2,

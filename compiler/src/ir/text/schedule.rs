@@ -7,7 +7,8 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Tile, Tiles, Workgroup};
+use crate::ir::tile::{SplitTile, Tile, Tiles};
+use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -66,9 +67,12 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
             let taken = taken.chain(optional("block", block)).chain(several("at_once", at_once));
             invocations.into_iter().chain(cooperative).chain(several("rows", rows)).chain(taken).collect()
         }
-        Some(Workgroup::Tiles(Tiles { own, larger })) => {
+        Some(Workgroup::Tiles(Tiles { own, larger, split: [few, many] })) => {
             let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
-            [of("tile")].into_iter().chain(print_tile(own)).chain(larger).collect()
+            let split =
+                |key: &str, tile: Option<SplitTile>| tile.map(|tile| field(key, Datum::Record(print_split(tile))));
+            let others = larger.into_iter().chain(split("split", few)).chain(split("split_larger", many));
+            [of("tile")].into_iter().chain(print_tile(own)).chain(others).collect()
         }
         Some(Workgroup::Attend(AttendGroup::Single { invocations })) => {
             vec![of("attend"), count("invocations", invocations)]
@@ -90,6 +94,13 @@ fn print_tile(tile: Tile) -> Fields {
     let sides = [field("sides", numbers(&[rows, columns, depth])), field("thread_tile", numbers(&thread_tile))];
     let rest = [count("slices", slices)].into_iter().chain(block.map(|block| count("block", block)));
     sides.into_iter().chain(rest).collect()
+}
+
+fn print_split(tile: SplitTile) -> Fields {
+    let SplitTile { rows, columns, depth, subgroup_tile, block } = tile;
+    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
+    let sides = field("sides", numbers(&[rows, columns, depth]));
+    vec![sides, field("subgroup_tile", numbers(&subgroup_tile)), field("block", number(block as usize))]
 }
 
 /// The fields of the line `rows`.
@@ -173,13 +184,10 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
             })
         }
         "tile" => {
-            read.only(&["of", "sides", "thread_tile", "slices", "block", "larger"])?;
-            let larger = match read.find("larger") {
-                None => None,
-                Some(Datum::Record(fields)) => Some(parse_tile(&Read(fields))?),
-                Some(_) => return Err("a larger tile is a record".into()),
-            };
-            Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger })
+            read.only(&["of", "sides", "thread_tile", "slices", "block", "larger", "split", "split_larger"])?;
+            let split = |key: &str| other(read, key, parse_split);
+            let (larger, split) = (other(read, "larger", parse_tile)?, [split("split")?, split("split_larger")?]);
+            Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger, split })
         }
         "attend" => Workgroup::Attend(if read.find("sides").is_some() {
             read.only(&["of", "sides", "thread_tile"])?;
@@ -195,6 +203,24 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         }),
         other => return Err(format!("no workgroup of `{other}`")),
     })
+}
+
+/// A tile that there may be besides the first one.
+fn other<T>(read: &Read<'_>, key: &str, parse: fn(&Read<'_>) -> Parsed<T>) -> Parsed<Option<T>> {
+    match read.find(key) {
+        None => Ok(None),
+        Some(Datum::Record(fields)) => parse(&Read(fields)).map(Some),
+        Some(_) => Err(format!("`{key}` is no tile")),
+    }
+}
+
+fn parse_split(read: &Read<'_>) -> Parsed<SplitTile> {
+    read.only(&["sides", "subgroup_tile", "block"])?;
+    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a tile of {n}"));
+    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
+    let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
+    let subgroup_tile = numbers("subgroup_tile")?.try_into().map_err(|_| "a subgroup's tile has two sides")?;
+    Ok(SplitTile { rows, columns, depth, subgroup_tile, block: narrow(read.index("block")?)? })
 }
 
 fn parse_tile(read: &Read<'_>) -> Parsed<Tile> {

@@ -254,7 +254,7 @@ impl Checker<'_> {
             Skeleton::Contract { k, .. } => {
                 let Workgroup::Tiles(tiles) = workgroup else { return other() };
                 let (plain, most) = (workgroup::PLAIN_TERMS, workgroup::TILE_BLOCK);
-                tiles.all().try_for_each(|tile| blocks(k, tile.slices, plain, tile.block, most))
+                tiles.all_plain().try_for_each(|tile| blocks(k, tile.slices, plain, tile.block, most))
             }
             Skeleton::Attend(attention) => {
                 let Workgroup::Attend(group) = workgroup else { return other() };

@@ -24,7 +24,6 @@ mod stored;
 mod sums;
 
 use crate::ir::index::Index;
-use crate::ir::precision::Precision;
 use crate::ir::program::{Buffer, BufferId, Program, Role};
 use crate::ir::{Dim, Function, Kind, Mode, Model, Value};
 use group::Grouping;
@@ -80,7 +79,7 @@ fn program(model: &Model, function: &Function) -> Program {
     let steps = lowering.region(graph, homes, &destinations);
     let precision = match function.mode {
         Mode::Evaluate => model.precision,
-        Mode::Train(_) => Precision::F32,
+        Mode::Train(_) => model.precision.in_training(),
     };
     Program { name: function.name.to_string(), precision, buffers: lowering.buffers, steps }
 }

@@ -53,6 +53,7 @@ fn numbers_of_gpu(kernel: &mut Kernel) {
     split::split(kernel);
     axes::merge(kernel);
     vector::choose(kernel);
+    scatter::choose(kernel);
     kernel.schedule.rows.blocks = kernel.blocks();
 }
 

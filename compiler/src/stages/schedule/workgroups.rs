@@ -9,9 +9,12 @@ use super::machine::GPU;
 use super::neighbours;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::precision::Precision;
 use crate::ir::program::{Program, for_each_launch};
+use crate::ir::tile::{FRAGMENT, SplitTile, Tile, Tiles};
+use crate::ir::ty::DType;
 use crate::ir::workgroup::{
-    INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Tiles, Workgroup,
+    INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Workgroup,
 };
 
 /// What a named dimension is taken to be where only a guess is needed.
@@ -27,12 +30,13 @@ const OF_SLICE: u32 = 64;
 
 /// Chooses for all kernels that a GPU runs and for which nobody has.
 pub(super) fn choose(program: &mut Program) {
+    let precision = program.precision;
     for_each_launch(&mut program.steps, &mut |kernel, _| {
-        kernel.schedule.workgroup = kernel.schedule.workgroup.or_else(|| workgroup(kernel));
+        kernel.schedule.workgroup = kernel.schedule.workgroup.or_else(|| workgroup(kernel, precision));
     });
 }
 
-fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
+fn workgroup(kernel: &Kernel, precision: Precision) -> Option<Workgroup> {
     match &kernel.skeleton {
         Skeleton::Row { parallel, reduced, passes, .. } => {
             Some(Workgroup::Rows(rows(kernel, parallel, reduced, !passes.is_empty())))
@@ -41,7 +45,14 @@ fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
             let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
             Some(Workgroup::Rows(rows(kernel, &elements, &[], false)))
         }
-        Skeleton::Contract { k, .. } => Sides::of(kernel).map(|sides| Workgroup::Tiles(tiles(kernel, &sides, k))),
+        Skeleton::Contract { k, lhs, rhs, .. } => {
+            let is_split = precision == Precision::Split && kernel.product_dtype(lhs, rhs) == DType::F32;
+            let of = |sides: Sides| {
+                let split = if is_split { split(kernel, &sides, k) } else { [None; 2] };
+                Workgroup::Tiles(Tiles { split, ..tiles(kernel, &sides, k) })
+            };
+            Sides::of(kernel).map(of)
+        }
         Skeleton::Attend(attention) => Some(Workgroup::Attend(attended(kernel, attention))),
         // A GPU runs its turns.
         Skeleton::Recur(_) => None,
@@ -100,7 +111,7 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
     let results = extent(kernel, &[&sides.batch[..], &sides.rows, &sides.columns].concat());
     let most = largest(kernel, sides);
     if results.as_const().is_some() {
-        return Tiles { own: tile(kernel, sides, k, most), larger: None };
+        return Tiles::plain(tile(kernel, sides, k, most));
     }
     let own = tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)));
     // Of a call that says how many there are, there may be any number.
@@ -112,8 +123,32 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
         let is_long = larger.thread_tile == [LONG_THREAD_SIDE; 2];
         is_long && larger.rows * larger.columns >= LARGER * own.rows * own.columns
     };
-    Tiles { own, larger: Some(larger).filter(has_more) }
+    Tiles { larger: Some(larger).filter(has_more), ..Tiles::plain(own) }
 }
+
+/// The tiles of cooperative matrices: one for as many results as there are, or two where a call says how many; none for sums that
+/// are too short to be worth it.
+fn split(kernel: &Kernel, sides: &Sides, k: &[usize]) -> [Option<SplitTile>; 2] {
+    let [few, many] = SPLIT;
+    let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes));
+    let shortest = extents.iter().map(typical).min();
+    if typical(&extent(kernel, k)) < few.depth.into() || shortest < Some(FRAGMENT.into()) {
+        return [None; 2];
+    }
+    let is_long = extents.iter().all(|extent| extent.as_const().is_none_or(|extent| extent > few.rows.into()));
+    if extent(kernel, &[&sides.batch[..], &sides.rows, &sides.columns].concat()).as_const().is_none() {
+        return [Some(few), Some(many).filter(|_| is_long)];
+    }
+    let is_busy = is_long && groups(kernel, sides, [many.rows, many.columns]) >= GPU.processors;
+    [Some(few).filter(|_| !is_busy), Some(many).filter(|_| is_busy)]
+}
+
+/// The tiles of few results and of many: as many as let subgroups load less than they multiply, within the registers and the
+/// shared memory of a multiprocessor.
+const SPLIT: [SplitTile; 2] = [
+    SplitTile { rows: 64, columns: 64, depth: 32, subgroup_tile: [32, 32], block: TILE_BLOCK },
+    SplitTile { rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: TILE_BLOCK },
+];
 
 /// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.
 fn tile(kernel: &Kernel, sides: &Sides, k: &[usize], mut of_tile: [u32; 2]) -> Tile {

@@ -27,9 +27,11 @@ mod views;
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::neighbours::{Fours, is_packed};
+use crate::ir::operand::{self, Reading};
 use crate::ir::plan::{Place, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
-use crate::ir::workgroup::{Sides, Tiles, Workgroup};
+use crate::ir::tile::Way;
+use crate::ir::workgroup::{Sides, Workgroup};
 use crate::ir::{DType, Model};
 use contract::Contract;
 use foreign::ForeignEntry;
@@ -42,8 +44,10 @@ use scalars::Scalars;
 
 /// What the GPU back end emits for a model.
 pub struct Emitted {
-    /// The module of all entry points that are the compiler's own.
+    /// The module of all entry points that are the compiler's own and that every device runs.
     pub wgsl: String,
+    /// The module of those for devices with cooperative matrices; empty if there are none.
+    pub split: String,
     /// The module of those that run WGSL of the user; empty if there are none.
     pub foreign: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
@@ -82,33 +86,40 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     }
     own.extend(entries.has_choice.then(|| choose::print() + "\n"));
     let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
-    let (own, foreign) = (Module::new(&names, own), Module::new(&names, foreign.collect()).text());
+    let enables = entries.list.iter().map(EntryPoint::enables).chain([""]);
+    let (own, foreign) =
+        (Module::new(&names, enables.zip(own)), Module::new(&names, foreign.map(|text| ("", text))).text(""));
     let items = tables::tables(model, plans, &names, &entries, (&own, &foreign));
-    Emitted { wgsl: own.text(), foreign, dims, entries: entries.list, items }
+    Emitted { wgsl: own.text(""), split: own.text(contract::ENABLES), foreign, dims, entries: entries.list, items }
 }
 
-/// A module in parts: what its entry points have in common, and with which each of them is a module, too.
+/// Modules in parts: what their entry points have in common, and with which each of them is a module, too.
 struct Module {
     common: String,
-    entries: Vec<String>,
+    /// What the module of each entry point begins with, and its own text.
+    entries: Vec<(&'static str, String)>,
 }
 
 impl Module {
-    /// The module of these entry points, validated; nothing if there are none.
-    fn new(names: &Names, entries: Vec<String>) -> Module {
-        let text = entries.concat();
+    /// The modules of these entry points, validated; nothing if there are none.
+    fn new(names: &Names, entries: impl Iterator<Item = (&'static str, String)>) -> Module {
+        let entries: Vec<_> = entries.collect();
+        let text: String = entries.iter().map(|(_, text)| text.as_str()).collect();
         if text.is_empty() {
             return Module { common: String::new(), entries };
         }
         let blocks = precast_shaders::used_by(&text);
         let common = names.preamble(&format!("{blocks}{text}")) + &blocks;
-        validate::validate(&format!("{common}{text}"));
-        Module { common, entries }
+        let module = Module { common, entries };
+        ["", contract::ENABLES].into_iter().for_each(|enables| validate::validate(&module.text(enables)));
+        module
     }
 
-    /// All of it.
-    fn text(&self) -> String {
-        format!("{}{}", self.common, self.entries.concat())
+    /// The module of all entry points that begins so.
+    fn text(&self, enables: &str) -> String {
+        let of = self.entries.iter().filter(|(own, _)| *own == enables).map(|(_, text)| text.as_str());
+        let text: String = of.collect();
+        if text.is_empty() { text } else { format!("{enables}{}{text}", self.common) }
     }
 }
 
@@ -122,10 +133,10 @@ pub struct EntryPoint {
     pub kernel: usize,
     /// How it sees the memory of its slots.
     pub views: Views,
-    /// Whether it is the one of larger tiles, which follows that of the others.
-    pub is_larger: bool,
-    /// What a workgroup costs, where there are both.
-    pub cost: u32,
+    /// Which way to make a contraction it is; those for the same kernel follow one another.
+    pub way: Option<Way>,
+    /// Its number among these.
+    nth: usize,
     /// How many workgroups run.
     pub groups: Dim,
     /// Invocations of a workgroup.
@@ -135,12 +146,23 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
+    /// What its module begins with.
+    fn enables(&self) -> &'static str {
+        match self.way {
+            Some(Way::Split(_)) => contract::ENABLES,
+            Some(Way::Plain(_)) | None => "",
+        }
+    }
+
     /// How the entry point sees a buffer.
     fn access(&self, kernel: &Kernel, view: usize) -> Access {
         let of_view = |slot: usize| self.views.of_slot[slot] == view;
         let written = kernel.slots.iter().enumerate().filter(|(slot, own)| of_view(*slot) && own.write);
         let written: Vec<DType> = written.map(|(_, slot)| slot.dtype).collect();
-        let has_fours = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
+        let of_scalars = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
+        // An operand that is read word by word is read sooner where words are seen.
+        let of_operands = self.way.and_then(|way| operand::sees_fours(kernel, way, &of_view));
+        let has_fours = of_operands.unwrap_or(true) && (of_scalars || written.is_empty() && of_operands.is_some());
         match (written.as_slice(), has_fours) {
             ([], false) => Access::Read,
             ([], true) => Access::ReadFours,
@@ -166,33 +188,32 @@ impl Entries {
         self.list.len() + usize::from(self.has_choice)
     }
 
-    /// The number of the entry point of a kernel, the first one if there are two for different tiles.
+    /// The number of the entry point of a kernel, the first one if there are several ways.
     fn find(&self, kernel: usize, views: &Views) -> Option<usize> {
         self.list.iter().position(|entry| entry.kernel == kernel && entry.views == *views)
     }
 
     fn add(&mut self, number: usize, kernel: &Kernel, views: &Views) {
         if self.find(number, views).is_none() {
-            let variant = self.list.iter().filter(|entry| entry.kernel == number && !entry.is_larger).count();
+            let variant = self.list.iter().filter(|entry| entry.kernel == number && entry.nth == 0).count();
             let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
             let title = titles::title(kernel);
-            let tiles = match kernel.schedule.workgroup {
-                Some(Workgroup::Tiles(tiles)) => Some(tiles),
-                Some(Workgroup::Rows(_) | Workgroup::Attend(_)) | None => None,
+            let ways: Vec<Option<Way>> = match kernel.schedule.workgroup {
+                Some(Workgroup::Tiles(tiles)) => tiles.ways().map(Some).collect(),
+                Some(Workgroup::Rows(_) | Workgroup::Attend(_)) | None => vec![None],
             };
-            let new = |is_larger: bool| EntryPoint {
-                name: format!("k{number}{variant}_{title}{}", if is_larger { "_larger" } else { "" }),
-                prefix: format!("k{number}{variant}{}", if is_larger { "l" } else { "" }),
+            let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
+                name: format!("k{number}{variant}_{title}{}", titles::suffix(nth, way)),
+                prefix: format!("k{number}{variant}{}", if nth > 0 { format!("w{nth}") } else { String::new() }),
                 kernel: number,
                 views: views.clone(),
-                is_larger,
-                cost: tiles.map_or(0, |tiles| tiles.costs(is_larger)),
+                way,
+                nth,
                 groups: Dim::from(0),
                 threads: 0,
                 bytes: 0,
             };
-            let larger = tiles.and_then(|tiles| tiles.larger).map(|_| new(true));
-            self.list.extend([new(false)].into_iter().chain(larger));
+            self.list.extend(ways.into_iter().enumerate().map(new));
         }
     }
 }
@@ -274,8 +295,10 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
 
 fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
-    let workgroup = workgroup.of_entry(entry.is_larger);
-    let (threads, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
+    let (threads, bytes) = match entry.way {
+        Some(way) => (way.invocations(), way.bytes()),
+        None => (workgroup.invocations(), workgroup.bytes(kernel)),
+    };
     let of_slot = entry.views.of_slot.iter();
     let memory = of_slot.map(|&number| View { number, access: entry.access(kernel, number) }).collect();
     let scalars = Scalars::new(names, kernel, memory);
@@ -298,13 +321,11 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             let attend = attend::Attend { scalars: &scalars, name, attention, group };
             (attend.print(), attend.groups())
         }
-        Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
-            let (Workgroup::Tiles(Tiles { own: tile, .. }), Some(sides)) = (workgroup, Sides::of(kernel)) else {
-                other()
-            };
-            let operands = if sides.swapped { [rhs, lhs] } else { [lhs, rhs] };
+        Skeleton::Contract { k, stores, .. } => {
+            let (Some(way), Some(sides)) = (entry.way, Sides::of(kernel)) else { other() };
+            let Some(operands) = Reading::both(kernel, &sides) else { other() };
             let prefix = &entry.prefix;
-            let contract = Contract { scalars: &scalars, name, prefix, tile, sides, terms: k, operands, stores };
+            let contract = Contract { scalars: &scalars, name, prefix, way, sides: &sides, terms: k, operands, stores };
             (contract.print(), contract.groups())
         }
         Skeleton::Recur(_) => other(),

@@ -8,7 +8,7 @@ use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::views::{Access, Pool, Views};
-use super::{Entries, Module, choose, views};
+use super::{Entries, EntryPoint, Module, choose, views};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::index::Atom as IndexAtom;
 use crate::ir::kernel::Kernel;
@@ -36,19 +36,23 @@ pub(super) fn tables(
     let foreign = entries.foreign.iter().enumerate();
     let foreign = foreign.map(|(number, entry)| (entry.name(number, model), entry.views.written.clone()));
     // Those that run WGSL of the user are in a module of their own.
-    let texts = own.entries.iter().map(String::as_str).chain(std::iter::repeat(""));
+    let texts = own.entries.iter().map(|(enables, text)| (*enables, text.as_str())).chain(std::iter::repeat(("", "")));
     let listed = listed
         .chain(choice)
         .chain(foreign)
         .zip(texts)
-        .map(|((name, views), wgsl)| quote!(rt::gpu::Entry { name: #name, wgsl: #wgsl, writes: &[#(#views),*] }));
+        .map(|((name, views), (enables, wgsl))| {
+            quote!(rt::gpu::Entry { name: #name, enables: #enables, wgsl: #wgsl, writes: &[#(#views),*] })
+        });
     let (wgsl, call) = (&own.common, names.call_words());
     let (loops, dims) = (names.loops(), names.dims().len());
     let first_foreign = entries.first_foreign();
-    let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
+    // Devices with cooperative matrices have what the others need.
+    let plain = || entries.list.iter().filter(|entry| entry.enables().is_empty());
+    let bytes = plain().map(|entry| entry.bytes).max().unwrap_or(0);
     let of_choice = if entries.has_choice { PLAIN } else { 0 };
     let of_foreign = if entries.foreign.is_empty() { 0 } else { PLAIN };
-    let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
+    let threads = plain().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.of(function, plan).plan());
     let count = plans.plans.len();
     let gradients = model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (function, plan))| {
@@ -165,31 +169,35 @@ impl Table<'_> {
         vec![command]
     }
 
-    /// The dispatch of a kernel, or those of its two tiles, of which a call has one.
+    /// The dispatch of a kernel, or those of the ways to make a contraction, of which a call has one.
     fn dispatches(&self, number: KernelId, buffers: &[BufferId], loops: &[Dim]) -> Vec<TokenStream> {
         let (kernel, entries) = (&self.tables.kernels[number.0], &self.tables.entries);
         let views = views(self.plan, kernel, buffers);
-        let Some(entry) = entries.find(number.0, &views) else {
+        let Some(first) = entries.find(number.0, &views) else {
             unreachable!("an entry point was made for every launch")
         };
-        let own = &entries.list[entry];
         let slots = self.slots(kernel, &views, buffers, loops);
-        let Some(larger) = entries.list.get(entry + 1).filter(|larger| larger.is_larger) else {
-            let (launch, entry) = (self.launch(&own.groups, &slots, &[]), entry as u16);
+        let of_kernel =
+            entries.list[first..].iter().take_while(|entry| entry.kernel == number.0 && entry.views == views);
+        let of_kernel: Vec<&EntryPoint> = of_kernel.collect();
+        if let [only] = of_kernel.as_slice() {
+            let (launch, entry) = (self.launch(&only.groups, &slots, &[]), first as u16);
             return vec![quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })];
-        };
-        let ways = [own, larger].map(|way| {
-            let (groups, cost) = (self.value(&way.groups), Literal::u64_unsuffixed(way.cost.into()));
-            quote!((#groups, #cost))
+        }
+        let terms = kernel.terms().and_then(|terms| terms.as_const());
+        let ways = of_kernel.iter().map(|entry| {
+            let (groups, split) = (self.value(&entry.groups), !entry.enables().is_empty());
+            let cost = Literal::u64_unsuffixed(entry.way.map_or(0, |way| way.cost(terms)).into());
+            quote!(rt::gpu::Way { groups: #groups, cost: #cost, split: #split })
         });
-        let slots: Vec<TokenStream> = slots.iter().map(|slot| self.slot(slot)).collect();
+        let (ways, slots): (Vec<_>, Vec<_>) = (ways.collect(), slots.iter().map(|slot| self.slot(slot)).collect());
         let of_way = |way: usize| {
-            let (number, way) = ((entry + way) as u16, Literal::usize_unsuffixed(way));
-            let text = quote!({ launch.set_way(#way, [#(#ways),*]) #(.#slots)*; });
+            let (number, way) = ((first + way) as u16, Literal::usize_unsuffixed(way));
+            let text = quote!({ launch.set_way(#way, &[#(#ways),*]) #(.#slots)*; });
             let launch = over_dims(&quote!(launch), &text);
             quote!(rt::gpu::Command::Dispatch { entry: #number, launch: #launch })
         };
-        vec![of_way(0), of_way(1)]
+        (0..of_kernel.len()).map(of_way).collect()
     }
 
     /// The slots of a kernel inside of loops.

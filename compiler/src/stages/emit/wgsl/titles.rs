@@ -6,7 +6,18 @@
 
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::tile::Way;
 use crate::ir::workgroup::Sides;
+
+/// What the name of an entry point ends with, which is one of several ways to make a contraction.
+pub(super) fn suffix(nth: usize, way: Option<Way>) -> &'static str {
+    match (way, nth) {
+        (None, _) | (_, 0) => "",
+        (Some(Way::Plain(_)), _) => "_larger",
+        (Some(Way::Split(tile)), _) if tile.is_large() => "_split_larger",
+        (Some(Way::Split(_)), _) => "_split",
+    }
+}
 
 /// The title of a kernel.
 pub(super) fn title(kernel: &Kernel) -> String {

@@ -1,6 +1,6 @@
 //! Sums of which several workgroups of a GPU make parts, where there are too few results to keep it busy.
 //!
-//! In: a program. Out: the same, in which a contraction or a row kernel with few results and long sums stands for two steps of
+//! In: a program. Out: the same, in which a contraction, a row kernel or a scatter with few results and long sums stands for two steps of
 //! a GPU: one makes the sums of parts of the terms, and one adds them up in their order and does what follows. Always: a CPU
 //! runs what it ran before, and has no memory for the parts; which part a term is in depends on shapes alone.
 
@@ -8,6 +8,7 @@ mod contract;
 mod cut;
 mod passes;
 mod row;
+mod scatter;
 
 use super::workgroups::extent;
 use super::{neighbours, workgroups};
@@ -43,8 +44,9 @@ fn steps(kernel: &Kernel, bound: &[BufferId], all: &mut Vec<Buffer>) -> Option<V
     let stages = match &kernel.skeleton {
         Skeleton::Contract { .. } => contract::stages(kernel),
         Skeleton::Row { .. } => row::stages(kernel),
-        // Which sources a result of a scatter has is data, and attention and recurrences are no plain sums.
-        Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => None,
+        Skeleton::Scatter { .. } => scatter::stages(kernel),
+        // These are no plain sums.
+        Skeleton::Attend(_) | Skeleton::Recur(_) => None,
     };
     stages.map(|stages| stages.steps(bound, all))
 }

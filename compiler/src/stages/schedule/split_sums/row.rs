@@ -16,7 +16,7 @@ use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK};
 use crate::ir::{DType, Dim};
 
 /// The fewest parts that are worth a second stage, which costs as much as starting it.
-const FEWEST: i64 = 4;
+pub(super) const FEWEST: i64 = 4;
 
 /// The most parts of a column, of which an invocation of the second stage adds up all: four blocks.
 const COLUMN_PARTS: i64 = 4 * ROW_BLOCK as i64;
@@ -156,7 +156,7 @@ fn merged(mut kernel: Kernel, of_parts: Vec<usize>, partial: &[Partial], first: 
 }
 
 /// Puts the positions within parts into all indices, and guards loads that would be beyond the end of a row.
-fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
+pub(super) fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
     for cut in cuts {
         kernel.for_each_index(&mut |index| *index = cut.applied(index));
     }

@@ -1,22 +1,29 @@
 //! The contract skeleton: matrix products and convolutions, tiled over workgroups and registers.
 //!
 //! Comes in: a contract kernel and its tile. Goes out: functions for both operands and for the result's elements, and an entry
-//! point. Always holds: each step brings a slab of both operands into shared memory, groups of four rows or columns to
-//! a word, and each invocation multiplies its tile from there; slices of the sum are added up in a fixed order,
-//! and so are blocks of long sums, with compensation.
+//! point. Always holds: each step brings a slab of both operands into shared memory, four elements to a word, from where
+//! invocations multiply their tiles (`sums`), or subgroups theirs (`split`).
 
 mod operand;
+mod split;
 mod sums;
 
 use super::grid::{BUILTINS, NUMBER};
 use super::names::Names;
+use super::positions::{Positions, suffix};
 use super::scalars::{Body, Scalars};
 use crate::ir::Dim;
 use crate::ir::dim::product;
-use crate::ir::kernel::{Operand, Store};
-use crate::ir::workgroup::{Sides, Tile};
+use crate::ir::index::Index;
+use crate::ir::kernel::{ExprId, Store};
+use crate::ir::operand::Reading;
+use crate::ir::tile::Way;
+use crate::ir::workgroup::Sides;
 use operand::Side;
+pub(super) use split::ENABLES;
+use split::Split;
 use std::fmt::Write;
+use sums::Plain;
 
 /// A contract kernel as its printer sees it.
 pub(super) struct Contract<'a> {
@@ -24,11 +31,11 @@ pub(super) struct Contract<'a> {
     pub(super) name: &'a str,
     /// What the names of its functions begin with.
     pub(super) prefix: &'a str,
-    pub(super) tile: Tile,
-    pub(super) sides: Sides,
+    pub(super) way: Way,
+    pub(super) sides: &'a Sides,
     pub(super) terms: &'a [usize],
     /// The operand of the rows and that of the columns.
-    pub(super) operands: [&'a Operand; 2],
+    pub(super) operands: [Reading<'a>; 2],
     pub(super) stores: &'a [Store],
 }
 
@@ -36,7 +43,17 @@ impl Contract<'_> {
     /// Prints the kernel.
     pub(super) fn print(&self) -> String {
         let functions: String = self.both_sides().iter().map(Side::functions).collect();
-        functions + &self.result() + &self.memory() + &self.entry()
+        let (declarations, body) = match self.way {
+            Way::Plain(tile) => {
+                let plain = Plain { contract: self, tile };
+                (plain.declarations(), plain.body())
+            }
+            Way::Split(tile) => {
+                let split = Split { contract: self, tile };
+                (split.declarations(), split.body())
+            }
+        };
+        functions + &self.result() + &declarations + &self.entry(&body)
     }
 
     /// The rows and the columns.
@@ -56,10 +73,16 @@ impl Contract<'_> {
         product(axes.iter().map(|&axis| &self.scalars.kernel.axes[axis]))
     }
 
+    /// How many tiles are along the rows, and along the columns.
+    fn tiles(&self) -> [Dim; 2] {
+        let [rows, columns] = self.way.sides();
+        [(&self.sides.rows, rows), (&self.sides.columns, columns)]
+            .map(|(axes, side)| self.extent(axes).ceil_div(side.into()))
+    }
+
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        let rows = self.extent(&self.sides.rows).ceil_div(self.tile.rows.into());
-        let columns = self.extent(&self.sides.columns).ceil_div(self.tile.columns.into());
+        let [rows, columns] = self.tiles();
         self.extent(&self.sides.batch) * rows * columns
     }
 
@@ -69,10 +92,26 @@ impl Contract<'_> {
         (!extent.is_multiple_of(of_tile)).then(|| format!("{position} >= {}", self.names().dim(&extent)))
     }
 
-    /// A function that takes one finished sum and stores what the epilogue makes of it.
+    /// A function that takes four finished sums of a row and stores what the epilogue makes of them.
     fn result(&self) -> String {
+        let (name, at) = (self.prefix, "batch: i32, row: i32, column: i32");
+        if self.scalars.fours.is_some() {
+            return format!("fn {name}_four({at}, c: vec4<f32>) {{\n{}}}\n\n", self.epilogue());
+        }
+        let one = |n: usize| format!("    {name}_result(batch, row, column + {n}, c.{});\n", COMPONENTS[n]);
+        let four: String = (0..4).map(one).collect();
+        let epilogue = self.epilogue();
+        format!(
+            "fn {name}_result({at}, a0_0: f32) {{\n{epilogue}}}\n\n\
+             fn {name}_four({at}, c: vec4<f32>) {{\n{four}}}\n\n",
+        )
+    }
+
+    /// What is done with one finished sum, or with four whose places are beside each other, of which all are there or none.
+    fn epilogue(&self) -> String {
         let mut body = Body::new(self.scalars);
-        let sides = [("row", &self.sides.rows, self.tile.rows), ("column", &self.sides.columns, self.tile.columns)];
+        let [rows, columns] = self.way.sides();
+        let sides = [("row", &self.sides.rows, rows), ("column", &self.sides.columns, columns)];
         let outside: Vec<String> =
             sides.iter().filter_map(|(name, axes, side)| self.beyond(name, axes, *side)).collect();
         if !outside.is_empty() {
@@ -81,76 +120,87 @@ impl Contract<'_> {
         body.split("batch", &self.sides.batch);
         body.split("row", &self.sides.rows);
         body.split("column", &self.sides.columns);
-        body.stores(self.stores);
-        let name = self.prefix;
-        let each = |pass: &dyn Fn(usize) -> String| (0..4).map(|n| format!("    {}\n", pass(n))).collect::<String>();
-        let four = each(&|n| format!("{name}_result(batch, row, column + {n}, c.{});", ["x", "y", "z", "w"][n]));
-        let block = each(&|n| format!("{name}_four(batch, row + {n}, column, c[{n}]);"));
-        let at = "batch: i32, row: i32, column: i32";
-        format!(
-            "fn {name}_result({at}, a0_0: f32) {{\n{}}}\n\n\
-             fn {name}_four({at}, c: vec4<f32>) {{\n{four}}}\n\n\
-             fn {name}_block({at}, c: mat4x4<f32>) {{\n{block}}}\n\n",
-            body.text
-        )
+        let Some(fours) = &self.scalars.fours else {
+            body.stores(self.stores);
+            return body.text;
+        };
+        COMPONENTS.iter().enumerate().for_each(|(n, of)| body.line(format!("let a0_0{} = c.{of};", suffix(n))));
+        body.positions = Some(Positions::new(&[], Some(fours.axis), true));
+        let wanted: Vec<ExprId> = self.stores.iter().map(|store| store.value).collect();
+        body.load_ahead(&wanted, 0);
+        body.stores_of(self.stores, 0);
+        body.text
     }
 
-    /// The shared memory: a slab of each operand, and the blocks of slices on their way to be added.
-    fn memory(&self) -> String {
-        let slabs: String = self.both_sides().iter().map(Side::slab).collect();
-        let blocks = self.tile.slices / 2 * self.tile.of_slice();
-        match blocks {
-            0 => slabs + "\n",
-            _ => format!("{slabs}var<workgroup> {}_c: array<mat4x4<f32>, {blocks}>;\n\n", self.prefix),
-        }
-    }
-
-    fn entry(&self) -> String {
-        let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
+    /// The entry point around the statements of a tile, which find where it is.
+    fn entry(&self, statements: &str) -> String {
         let (name, names) = (self.name, self.names());
-        let across = columns / thread_tile[1];
-        let mut w = format!(
-            "@compute @workgroup_size({})\n\
-             fn {name}({BUILTINS}) {{\n",
-            self.tile.invocations()
-        );
-        let high = names.dim(&self.extent(&self.sides.rows).ceil_div(rows.into()));
-        let wide = names.dim(&self.extent(&self.sides.columns).ceil_div(columns.into()));
+        let [rows, columns] = self.way.sides();
+        let mut w = format!("@compute @workgroup_size({})\nfn {name}({BUILTINS}) {{\n", self.way.invocations());
+        let [high, wide] = self.tiles().map(|tiles| names.dim(&tiles));
         let batch = names.dim(&self.extent(&self.sides.batch));
         line(&mut w, 1, format!("let tile = i32({NUMBER});"));
-        line(&mut w, 1, format!("let batch = tile / ({high} * {wide});"));
-        line(&mut w, 1, format!("if batch >= {batch} {{ return; }}"));
+        match self.way {
+            Way::Plain(_) => {
+                line(&mut w, 1, format!("let batch = tile / ({high} * {wide});"));
+                line(&mut w, 1, format!("if batch >= {batch} {{ return; }}"));
+            }
+            // Cooperative matrices must not stand behind a return. A workgroup beyond the last tile makes that, too, and stores
+            // nothing.
+            Way::Split(_) => {
+                line(&mut w, 1, format!("let is_tile = tile / ({high} * {wide}) < {batch};"));
+                line(&mut w, 1, format!("let batch = min(tile / ({high} * {wide}), {batch} - 1);"));
+            }
+        }
         line(&mut w, 1, format!("let row = tile / {wide} % {high} * {rows};"));
         line(&mut w, 1, format!("let column = tile % {wide} * {columns};"));
-        line(&mut w, 1, format!("let x = lane % {across}u;"));
-        line(&mut w, 1, format!("let y = lane / {across}u % {}u;", rows / thread_tile[0]));
-        if slices > 1 {
-            line(&mut w, 1, format!("let slice = lane / {}u;", self.tile.of_slice()));
-        }
         let mut body = Body::new(self.scalars);
         body.split("batch", &self.sides.batch);
         w += &body.text;
         let [a, b] = self.both_sides();
         a.define_places(&mut w, "row");
         b.define_places(&mut w, "column");
-        self.sums(&mut w);
-        self.finish(&mut w);
-        w + "}\n"
+        line(&mut w, 1, format!("let terms = {};", self.count()));
+        w + statements + "}\n"
     }
 
-    fn finish(&self, w: &mut String) {
-        let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
-        if slices > 1 {
-            line(w, 1, "if slice > 0u { return; }");
+    /// How many terms there are: fewer in a part that goes beyond the end of the outermost axis.
+    fn count(&self) -> String {
+        let Some((&outermost, inner)) = self.terms.split_first() else { return "1".to_owned() };
+        let mut count = self.names().dim(&self.scalars.kernel.axes[outermost]);
+        let [first, _] = &self.operands;
+        let windows = first.operand().windows.iter().filter(|window| first.ends_terms(window));
+        for window in windows {
+            let first = window.index.plus(&Index::axis(outermost).times(&Dim::from(-1)));
+            let (extent, first) = (self.names().dim(&window.extent), self.names().index(&first));
+            count = format!("min({count}, max({extent} - ({first}), 0))");
         }
-        line(w, 1, "let top = row + i32(4u * y);");
-        line(w, 1, "let left = column + i32(4u * x);");
-        self.each_block(|i, h| {
-            let (top, left) = (i * 4 * (rows / thread_tile[0]), h * 4 * (columns / thread_tile[1]));
-            line(w, 1, format!("{}_block(batch, top + {top}, left + {left}, c{i}{h});", self.prefix));
-        });
+        let inner = self.extent(inner);
+        if inner.is(1) { count } else { format!("{count} * {}", self.names().dim(&inner)) }
+    }
+
+    /// Whether the last slab may have fewer terms than others.
+    fn has_rest(&self) -> bool {
+        let [first, _] = &self.operands;
+        let mut windows = first.operand().windows.iter();
+        !self.extent(self.terms).is_multiple_of(self.way.depth()) || windows.any(|window| first.ends_terms(window))
+    }
+
+    /// Brings the slab that begins at `k` to registers.
+    fn fetch(&self, w: &mut String, indent: usize, k: &str) {
+        if !self.has_rest() {
+            return self.each_side(|side| side.fetch(w, indent, k, false));
+        }
+        line(w, indent, format!("if {k} + {} <= terms {{", self.way.depth()));
+        self.each_side(|side| side.fetch(w, indent + 1, k, false));
+        line(w, indent, "} else {");
+        self.each_side(|side| side.fetch(w, indent + 1, k, true));
+        line(w, indent, "}");
     }
 }
+
+/// The elements of a vector.
+const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
 fn line(w: &mut String, indent: usize, text: impl AsRef<str>) {
     let _ = writeln!(w, "{:1$}{2}", "", 4 * indent, text.as_ref());

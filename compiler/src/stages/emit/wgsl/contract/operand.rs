@@ -11,6 +11,8 @@ use super::{Contract, line};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Operand, Reach};
+use crate::ir::operand::{Reading, Word};
+use crate::ir::tile::Tile;
 use crate::ir::ty::DType;
 
 /// How the four elements of a word are found.
@@ -22,6 +24,8 @@ enum Fours {
     Guarded,
     /// Each has a place of its own.
     Apart,
+    /// They are beside each other along the terms, at one place.
+    OfOne,
 }
 
 /// One side of a contraction's result, and the operand that has it.
@@ -34,30 +38,40 @@ pub(super) struct Side<'a> {
 impl Side<'_> {
     /// The functions.
     pub(super) fn functions(&self) -> String {
-        [self.place_type(), self.own(), self.term(), self.element(), self.word()].concat()
+        let element = if self.is_vector() { String::new() } else { self.element() };
+        [self.place_type(), self.own(), self.term(), element, self.word()].concat()
+    }
+
+    fn reading(&self) -> &Reading<'_> {
+        &self.contract.operands[self.number]
     }
 
     fn operand(&self) -> &Operand {
-        self.contract.operands[self.number]
+        self.reading().operand()
     }
 
     /// The axes of the side.
     fn axes(&self) -> &[usize] {
-        [&self.contract.sides.rows, &self.contract.sides.columns][self.number]
+        self.reading().axes()
+    }
+
+    /// The four elements that are brought to shared memory at once.
+    pub(super) fn kind(&self) -> Word {
+        self.reading().word(self.contract.way)
     }
 
     /// Rows or columns of a tile.
     fn length(&self) -> u32 {
-        [self.contract.tile.rows, self.contract.tile.columns][self.number]
+        self.contract.way.sides()[self.number]
     }
 
     /// The letter in the names of what belongs to it.
-    fn letter(&self) -> &'static str {
+    pub(super) fn letter(&self) -> &'static str {
         ["a", "b"][self.number]
     }
 
     /// What the names of its functions begin with.
-    fn prefix(&self) -> String {
+    pub(super) fn prefix(&self) -> String {
         format!("{}_{}", self.contract.prefix, self.letter())
     }
 
@@ -68,16 +82,10 @@ impl Side<'_> {
 
     /// A struct: a part of an address, and of the coordinates that may leave the data; and how many elements of a four follow.
     fn place_type(&self) -> String {
-        let coordinates = self.windows().map(|(number, _)| format!("    c{number}: i32,\n"));
+        let coordinates = self.reading().windows().map(|(number, _)| format!("    c{number}: i32,\n"));
         let last = (self.fours() == Fours::Guarded).then(|| "    last: i32,\n".to_owned());
         let fields: String = coordinates.chain(last).collect();
         format!("struct {} {{\n    at: i32,\n{fields}}}\n\n", self.place_name())
-    }
-
-    /// The windows that are looked at for each element, with their numbers: not those that end the terms of a part.
-    fn windows(&self) -> impl Iterator<Item = (usize, &Reach)> {
-        let windows = self.operand().windows.iter().enumerate();
-        windows.filter(|(_, window)| !self.contract.ends_terms(window))
     }
 
     /// The last axis that has more than one position.
@@ -87,6 +95,9 @@ impl Side<'_> {
     }
 
     fn fours(&self) -> Fours {
+        if self.kind() == Word::Along {
+            return Fours::OfOne;
+        }
         let Some(last) = self.last() else { return Fours::Apart };
         let extent = &self.contract.scalars.kernel.axes[last];
         match extent.is_multiple_of(4) {
@@ -103,20 +114,15 @@ impl Side<'_> {
         Index { base: if of_terms { Dim::default() } else { index.base.clone() }, terms }
     }
 
-    /// The address, as far as no division is in it: what is not divided moves it by as much as the coordinate.
-    fn address(&self) -> Index {
-        let whole = self.operand().windows.iter().filter(|window| window.divisor == 1);
-        whole.fold(self.operand().index.clone(), |sum, window| sum.plus(&window.index.times(&window.stride)))
-    }
-
     /// A place, where the axes that it depends on are defined.
     fn place(&self, of_terms: bool) -> String {
         let names = self.contract.names();
         let part = |index: &Index| names.index(&self.part(index, of_terms));
-        let coordinates = self.windows().map(|(_, window)| part(&window.index));
+        let coordinates = self.reading().windows().map(|(_, window)| part(&window.index));
         // No place along the terms is asked how many follow.
         let last = (self.fours() == Fours::Guarded).then(|| if of_terms { "0" } else { "last" }.to_owned());
-        let fields: Vec<String> = [part(&self.address())].into_iter().chain(coordinates).chain(last).collect();
+        let fields: Vec<String> =
+            [part(&self.reading().address())].into_iter().chain(coordinates).chain(last).collect();
         format!("return {}({});", self.place_name(), fields.join(", "))
     }
 
@@ -150,7 +156,10 @@ impl Side<'_> {
 
     /// How far an index moves with the `r`-th element of a four.
     fn along(&self, index: &Index) -> String {
-        let stride = self.last().filter(|_| self.fours() != Fours::Apart).and_then(|axis| index.stride(axis));
+        let stride = self
+            .last()
+            .filter(|_| matches!(self.fours(), Fours::Whole | Fours::Guarded))
+            .and_then(|axis| index.stride(axis));
         match stride {
             Some(stride) if stride.is(1) => " + r".to_owned(),
             Some(stride) if !stride.is(0) => format!(" + r * {}", self.contract.names().dim(&stride)),
@@ -163,9 +172,9 @@ impl Side<'_> {
     fn element(&self) -> String {
         let mut body = Body::new(self.contract.scalars);
         let names = self.contract.names();
-        let mut address = format!("own.at + term.at{}", self.along(&self.address()));
+        let mut address = format!("own.at + term.at{}", self.along(&self.reading().address()));
         let mut inside = vec![];
-        for (number, reach) in self.windows() {
+        for (number, reach) in self.reading().windows() {
             let index = format!("own.c{number} + term.c{number}{}", self.along(&reach.index));
             inside.push(self.coordinate(&mut body, number, reach, &index));
             if reach.divisor != 1 {
@@ -204,30 +213,49 @@ impl Side<'_> {
         format!("w{number} == c{number} * {} && {within}", reach.divisor)
     }
 
-    /// The functions for a word of a slab, four neighbours along the side at one term, and for one that may be beyond the terms.
+    /// The functions for a word of a slab, four neighbours from one term on, and for one that may be beyond the terms.
     fn word(&self) -> String {
         let (prefix, place) = (self.prefix(), self.place_name());
         let names = &["p0", "p1", "p2", "p3"][..self.places_of_four()];
         let places: Vec<String> = names.iter().map(|name| format!("{name}: {place}")).collect();
         let mut w = format!("fn {prefix}_word({}, k: i32) -> vec4<f32> {{\n", places.join(", "));
         line(&mut w, 1, format!("let term = {prefix}_term(k);"));
+        match self.is_vector() {
+            true => {
+                let four = self.contract.scalars.load_four(self.operand().slot, "p0.at + term.at");
+                line(&mut w, 1, format!("return {four};"));
+            }
+            false => self.word_of_elements(&mut w),
+        }
+        w += "}\n\n";
+        if self.contract.has_rest() {
+            // Where a word goes on along the terms, their number is a multiple of four.
+            let last = if self.kind() == Word::Along { 4 } else { 1 };
+            let word = format!("{prefix}_word({}, min(k, terms - {last}))", names.join(", "));
+            w += &format!("fn {prefix}_rest({}, k: i32, terms: i32) -> vec4<f32> {{\n", places.join(", "));
+            line(&mut w, 1, format!("return select(vec4<f32>(), {word}, k < terms);"));
+            w += "}\n\n";
+        }
+        w
+    }
+
+    /// The statements that make a word of four neighbours along the side.
+    fn word_of_elements(&self, w: &mut String) {
+        let prefix = self.prefix();
         let four = |element: &dyn Fn(usize) -> (usize, String)| {
             let elements = [0, 1, 2, 3].map(element).map(|(p, r)| format!("{prefix}_element(p{p}, term, {r})"));
             format!("return vec4<f32>({});", elements.join(", "))
         };
         if self.fours() == Fours::Guarded {
             let fewer = four(&|r| (0, if r == 0 { "0".to_owned() } else { format!("min({r}, p0.last)") }));
-            line(&mut w, 1, format!("if p0.last < 3 {{ {fewer} }}"));
+            line(w, 1, format!("if p0.last < 3 {{ {fewer} }}"));
         }
-        line(&mut w, 1, four(&|r| if self.fours() == Fours::Apart { (r, "0".to_owned()) } else { (0, r.to_string()) }));
-        w += "}\n\n";
-        if self.contract.has_rest() {
-            let word = format!("{prefix}_word({}, min(k, terms - 1))", names.join(", "));
-            w += &format!("fn {prefix}_rest({}, k: i32, terms: i32) -> vec4<f32> {{\n", places.join(", "));
-            line(&mut w, 1, format!("return select(vec4<f32>(), {word}, k < terms);"));
-            w += "}\n\n";
-        }
-        w
+        line(w, 1, four(&|r| if self.fours() == Fours::Apart { (r, "0".to_owned()) } else { (0, r.to_string()) }));
+    }
+
+    /// Whether a word is one access.
+    fn is_vector(&self) -> bool {
+        self.reading().is_vector(self.kind())
     }
 
     /// How many places a word has.
@@ -238,9 +266,9 @@ impl Side<'_> {
     /// Defines the places along the side of all that this invocation brings, where a tile begins at `first`.
     pub(super) fn define_places(&self, w: &mut String, first: &str) {
         for set in 0..self.sets() {
-            let (_, group) = self.position(&self.number(set));
+            let (_, place) = self.position(set);
             for r in 0..self.places_of_four() {
-                let at = format!("{first} + i32(4u * ({group})) + {r}");
+                let at = format!("{first} + i32({place}) + {r}");
                 line(w, 1, format!("let {} = {}_own(batch, {at});", self.place_of(set, r), self.prefix()));
             }
         }
@@ -251,14 +279,20 @@ impl Side<'_> {
     }
 
     /// How many fours of places along the side an invocation has: one where all of its words are of the same.
-    fn sets(&self) -> u32 {
-        let same = !self.is_along_terms() && self.contract.tile.invocations().is_multiple_of(self.groups());
+    pub(super) fn sets(&self) -> u32 {
+        let beside = self.kind() == Word::Beside && !self.reading().is_along_terms();
+        let same = beside && self.contract.way.invocations().is_multiple_of(self.groups());
         if same { 1 } else { self.words_of_each() }
+    }
+
+    /// The set of a word.
+    pub(super) fn set_of(&self, j: u32) -> u32 {
+        if self.sets() == 1 { 0 } else { j }
     }
 
     /// Words of four in a slab.
     fn words(&self) -> u32 {
-        self.contract.tile.depth * self.groups()
+        self.contract.way.depth() * self.groups()
     }
 
     /// Fours along the side of a tile.
@@ -267,21 +301,21 @@ impl Side<'_> {
     }
 
     /// The words that each invocation brings, or tries to.
-    fn words_of_each(&self) -> u32 {
-        self.words().div_ceil(self.contract.tile.invocations())
+    pub(super) fn words_of_each(&self) -> u32 {
+        self.words().div_ceil(self.contract.way.invocations())
     }
 
     /// The number in the slab of the word that this invocation brings as its `j`-th one.
     fn number(&self, j: u32) -> String {
-        match j * self.contract.tile.invocations() {
+        match j * self.contract.way.invocations() {
             0 => "lane".to_owned(),
             beyond => format!("lane + {beyond}u"),
         }
     }
 
     /// A statement about the `j`-th word of an invocation, which not all may have.
-    fn guarded(&self, j: u32, statement: &str) -> String {
-        let whole = (j + 1) * self.contract.tile.invocations() <= self.words();
+    pub(super) fn guarded(&self, j: u32, statement: &str) -> String {
+        let whole = (j + 1) * self.contract.way.invocations() <= self.words();
         if whole {
             statement.to_owned()
         } else {
@@ -289,7 +323,8 @@ impl Side<'_> {
         }
     }
 
-    fn register(&self, j: u32) -> String {
+    /// The register in which the `j`-th word of an invocation is on its way.
+    pub(super) fn register(&self, j: u32) -> String {
         format!("{}w{j}", self.letter())
     }
 
@@ -302,27 +337,26 @@ impl Side<'_> {
     pub(super) fn fetch(&self, w: &mut String, indent: usize, k: &str, is_rest: bool) {
         let (function, terms) = if is_rest { ("rest", ", terms") } else { ("word", "") };
         for j in 0..self.words_of_each() {
-            let set = if self.sets() == 1 { 0 } else { j };
-            let places: Vec<String> = (0..self.places_of_four()).map(|r| self.place_of(set, r)).collect();
-            let (depth, _) = self.position(&self.number(j));
-            let word = format!("{}_{function}({}, {k} + i32({depth}){terms})", self.prefix(), places.join(", "));
+            let places: Vec<String> = (0..self.places_of_four()).map(|r| self.place_of(self.set_of(j), r)).collect();
+            let (term, _) = self.position(j);
+            let word = format!("{}_{function}({}, {k} + i32({term}){terms})", self.prefix(), places.join(", "));
             let statement = format!("{} = {word};", self.register(j));
             line(w, indent, self.guarded(j, &statement));
         }
     }
 
     /// Brings registers to shared memory.
-    pub(super) fn put(&self, w: &mut String, indent: usize) {
+    pub(super) fn put(&self, w: &mut String, indent: usize, tile: Tile) {
         for j in 0..self.words_of_each() {
-            let (depth, group) = self.position(&self.number(j));
-            let at = self.slot(&depth, &group);
+            let (depth, group) = self.beside(&self.number(j));
+            let at = self.slot(&depth, &group, tile);
             line(w, indent, self.guarded(j, &format!("{}s[{at}] = {};", self.prefix(), self.register(j))));
         }
     }
 
     /// The word of shared memory at a depth and the group that `offset` is beyond an invocation's first one.
-    pub(super) fn shared(&self, depth: &str, group: &str, offset: u32) -> String {
-        format!("{}s[{} + {offset}u]", self.prefix(), self.slot(depth, group))
+    pub(super) fn shared(&self, depth: &str, group: &str, offset: u32, tile: Tile) -> String {
+        format!("{}s[{} + {offset}u]", self.prefix(), self.slot(depth, group, tile))
     }
 
     /// The declaration of the slab in shared memory.
@@ -330,10 +364,24 @@ impl Side<'_> {
         format!("var<workgroup> {}s: array<vec4<f32>, {}>;\n", self.prefix(), self.words())
     }
 
-    /// Depth and group of four of a word. Neighbouring invocations read neighbouring elements of the operand.
-    fn position(&self, number: &str) -> (String, String) {
-        let (depth, groups) = (self.contract.tile.depth, self.groups());
-        match self.is_along_terms() {
+    /// The first term and the first place along the side of the `j`-th word of an invocation, counted from where the slab
+    /// and the tile begin.
+    pub(super) fn position(&self, j: u32) -> (String, String) {
+        let (number, fours) = (self.number(j), self.contract.way.depth() / 4);
+        match self.kind() {
+            Word::Beside => {
+                let (depth, group) = self.beside(&number);
+                (depth, format!("4u * ({group})"))
+            }
+            Word::Along => (format!("4u * (({number}) % {fours}u)"), format!("({number}) / {fours}u")),
+        }
+    }
+
+    /// Depth and group of four of a word of neighbours along the side. Neighbouring invocations read neighbouring elements of the
+    /// operand.
+    fn beside(&self, number: &str) -> (String, String) {
+        let (depth, groups) = (self.contract.way.depth(), self.groups());
+        match self.reading().is_along_terms() {
             true => (format!("({number}) % {depth}u"), format!("({number}) / {depth}u")),
             false => (format!("({number}) / {groups}u"), format!("({number}) % {groups}u")),
         }
@@ -341,20 +389,11 @@ impl Side<'_> {
 
     /// Where a word lies in shared memory: by depth, then by group. Where neighbouring invocations bring one group of
     /// neighbouring depths, these lie in different banks.
-    fn slot(&self, depth: &str, group: &str) -> String {
+    fn slot(&self, depth: &str, group: &str, tile: Tile) -> String {
         let groups = self.groups();
-        match self.is_along_terms() {
-            true => format!(
-                "({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))",
-                self.contract.tile.spread(self.number)
-            ),
+        match self.reading().is_along_terms() {
+            true => format!("({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))", tile.spread(self.number)),
             false => format!("({depth}) * {groups}u + {group}"),
         }
-    }
-
-    /// Whether the operand is contiguous along the summed axes and not along its own, or not as far.
-    fn is_along_terms(&self) -> bool {
-        let extents = &self.contract.scalars.kernel.axes;
-        self.operand().run(extents, self.contract.terms) > self.operand().run(extents, self.axes())
     }
 }

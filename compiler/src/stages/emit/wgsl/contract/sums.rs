@@ -1,17 +1,60 @@
-//! The sums of a contraction: the loop over slabs, blocks of the terms, and slices.
+//! The sums of a contraction in tiles that all devices run: the loop over slabs, blocks of the terms, and slices.
 //!
 //! Comes in: a contract kernel and its tile. Goes out: statements that leave an invocation's sums in its blocks `c{i}{h}` of
-//! 4 × 4. Always holds: the order in which terms are added depends on nothing but the tile.
+//! 4 × 4, and store them. Always holds: the order in which terms are added depends on nothing but the tile; slices of the sum are
+//! added up in a fixed order, and so are blocks of long sums, with compensation.
 
+use super::operand::Side;
 use super::{Contract, line};
-use crate::ir::dim::Dim;
-use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Operand, Reach};
-use crate::ir::workgroup::Tile;
+use crate::ir::tile::Tile;
 
-impl Contract<'_> {
+/// A contraction and its tile.
+pub(super) struct Plain<'a> {
+    pub(super) contract: &'a Contract<'a>,
+    pub(super) tile: Tile,
+}
+
+impl Plain<'_> {
+    /// A function that stores a block of sums, and the shared memory: a slab of each operand, and the blocks of slices on their
+    /// way to be added.
+    pub(super) fn declarations(&self) -> String {
+        let name = self.contract.prefix;
+        let four = |n: u32| format!("    {name}_four(batch, row + {n}, column, c[{n}]);\n");
+        let fours: String = (0..4).map(four).collect();
+        let function = format!("fn {name}_block(batch: i32, row: i32, column: i32, c: mat4x4<f32>) {{\n{fours}}}\n\n");
+        let slabs: String = self.contract.both_sides().iter().map(Side::slab).collect();
+        let blocks = self.tile.slices / 2 * self.tile.of_slice();
+        match blocks {
+            0 => function + &slabs + "\n",
+            _ => format!("{function}{slabs}var<workgroup> {name}_c: array<mat4x4<f32>, {blocks}>;\n\n"),
+        }
+    }
+
+    /// What an invocation does with its part of the tile.
+    pub(super) fn body(&self) -> String {
+        let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
+        let (across, mut w) = (columns / thread_tile[1], String::new());
+        line(&mut w, 1, format!("let x = lane % {across}u;"));
+        line(&mut w, 1, format!("let y = lane / {across}u % {}u;", rows / thread_tile[0]));
+        if slices > 1 {
+            line(&mut w, 1, format!("let slice = lane / {}u;", self.tile.of_slice()));
+        }
+        self.sums(&mut w);
+        if slices > 1 {
+            line(&mut w, 1, "if slice > 0u { return; }");
+        }
+        line(&mut w, 1, "let top = row + i32(4u * y);");
+        line(&mut w, 1, "let left = column + i32(4u * x);");
+        self.each_block(|i, h| {
+            let (top, left) = (i * 4 * (rows / thread_tile[0]), h * 4 * (columns / thread_tile[1]));
+            let name = self.contract.prefix;
+            line(&mut w, 1, format!("{name}_block(batch, top + {top}, left + {left}, c{i}{h});"));
+        });
+        w
+    }
+
     /// The blocks of 4 × 4 results that an invocation holds.
-    pub(super) fn each_block(&self, mut see: impl FnMut(u32, u32)) {
+    fn each_block(&self, mut see: impl FnMut(u32, u32)) {
         for i in 0..self.tile.thread_tile[0] / 4 {
             for h in 0..self.tile.thread_tile[1] / 4 {
                 see(i, h);
@@ -20,10 +63,9 @@ impl Contract<'_> {
     }
 
     /// All sums.
-    pub(super) fn sums(&self, w: &mut String) {
-        line(w, 1, format!("let terms = {};", self.count()));
+    fn sums(&self, w: &mut String) {
         self.each_block(|i, h| line(w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
-        self.each_side(|side| side.declare(w, 1));
+        self.contract.each_side(|side| side.declare(w, 1));
         if self.tile.block.is_some() {
             line(w, 1, format!("var total: array<mat4x4<f32>, {}>;", self.blocks_of_each()));
         }
@@ -55,64 +97,18 @@ impl Contract<'_> {
         });
     }
 
-    /// How many terms there are: fewer in a part that goes beyond the end of the outermost axis.
-    fn count(&self) -> String {
-        let Some((&outermost, inner)) = self.terms.split_first() else { return "1".to_owned() };
-        let mut count = self.names().dim(&self.scalars.kernel.axes[outermost]);
-        let windows = self.operands[0].windows.iter().filter(|window| self.ends_terms(window));
-        for window in windows {
-            let first = window.index.plus(&Index::axis(outermost).times(&Dim::from(-1)));
-            let (extent, first) = (self.names().dim(&window.extent), self.names().index(&first));
-            count = format!("min({count}, max({extent} - ({first}), 0))");
-        }
-        let inner = self.extent(inner);
-        if inner.is(1) { count } else { format!("{count} * {}", self.names().dim(&inner)) }
-    }
-
-    /// Whether a window does nothing but end the terms of a part: both operands have it, along the outermost axis of the terms.
-    pub(super) fn ends_terms(&self, window: &Reach) -> bool {
-        let Some(&outermost) = self.terms.first() else { return false };
-        let is_own = |(atom, stride): &(Atom, Dim)| match atom {
-            Atom::Axis(axis) if *axis == outermost => stride.is(1),
-            Atom::Axis(axis) => self.sides.batch.contains(axis),
-            Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => false,
-        };
-        let is_of_part = window.divisor == 1 && window.index.is_unsigned() && window.index.mentions(outermost);
-        let index = &window.index;
-        let is_in = |operand: &&Operand| operand.windows.iter().any(|o| o.index == *index && o.extent == window.extent);
-        is_of_part && index.terms.iter().all(is_own) && self.operands.iter().all(is_in)
-    }
-
-    /// Whether the last slab may have fewer terms than others.
-    pub(super) fn has_rest(&self) -> bool {
-        let windows = &self.operands[0].windows;
-        !self.extent(self.terms).is_multiple_of(self.tile.depth) || windows.iter().any(|window| self.ends_terms(window))
-    }
-
-    /// Brings the slab that begins at `k` to registers.
-    fn fetch(&self, w: &mut String, indent: usize, k: &str) {
-        if !self.has_rest() {
-            return self.each_side(|side| side.fetch(w, indent, k, false));
-        }
-        line(w, indent, format!("if {k} + {} <= terms {{", self.tile.depth));
-        self.each_side(|side| side.fetch(w, indent + 1, k, false));
-        line(w, indent, "} else {");
-        self.each_side(|side| side.fetch(w, indent + 1, k, true));
-        line(w, indent, "}");
-    }
-
     /// The loop over slabs. The next slab is on its way to registers while the present one is multiplied.
     fn steps(&self, w: &mut String) {
         let depth = self.tile.depth;
         line(w, 1, "if terms > 0 {");
-        self.fetch(w, 2, "0");
+        self.contract.fetch(w, 2, "0");
         line(w, 1, "}");
         line(w, 1, format!("for (var k = 0; k < terms; k += {depth}) {{"));
-        self.each_side(|side| side.put(w, 2));
+        self.contract.each_side(|side| side.put(w, 2, self.tile));
         line(w, 2, "workgroupBarrier();");
         line(w, 2, format!("let next = k + {depth};"));
         line(w, 2, "if next < terms {");
-        self.fetch(w, 3, "next");
+        self.contract.fetch(w, 3, "next");
         line(w, 2, "}");
         self.multiply(w, 2);
         line(w, 2, "workgroupBarrier();");
@@ -132,17 +128,17 @@ impl Contract<'_> {
             line(w, indent, format!("for (var t = 0u; t < {own}u; t += {unrolled}u) {{"));
         }
         let inner = indent + usize::from(is_loop);
-        let [a, b] = self.both_sides();
+        let [a, b] = self.contract.both_sides();
         for u in 0..unrolled {
             let slice = if slices > 1 { format!("slice * {own}u + ") } else { String::new() };
             let turn = if is_loop { "t + " } else { "" };
             let depth = format!("{slice}{turn}{u}u");
             for g in 0..thread_tile[0] / 4 {
-                let at = a.shared(&depth, "y", g * (rows / thread_tile[0]));
+                let at = a.shared(&depth, "y", g * (rows / thread_tile[0]), self.tile);
                 line(w, inner, format!("let a{u}{g} = {at};"));
             }
             for h in 0..thread_tile[1] / 4 {
-                let at = b.shared(&depth, "x", h * (columns / thread_tile[1]));
+                let at = b.shared(&depth, "x", h * (columns / thread_tile[1]), self.tile);
                 line(w, inner, format!("let b{u}{h} = {at};"));
             }
             self.each_block(|i, h| line(w, inner, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
@@ -158,7 +154,7 @@ impl Contract<'_> {
         let mut half = self.tile.slices / 2;
         while half > 0 {
             let others = half * threads;
-            let shared = format!("{}_c[lane % {others}u]", self.prefix);
+            let shared = format!("{}_c[lane % {others}u]", self.contract.prefix);
             self.each_block(|i, h| {
                 line(w, 1, format!("if slice >= {half}u && slice < {}u {{ {shared} = c{i}{h}; }}", 2 * half));
                 line(w, 1, "workgroupBarrier();");
