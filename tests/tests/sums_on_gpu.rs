@@ -47,6 +47,11 @@ model! {
             (flatten(conv2d(x, w, padding = 1)), flatten(conv2d(y, w, stride = 2, padding = 1)), flatten(transposed))
         }
 
+        /// Images of so many channels that sums are made in parts, the more the fewer images there are.
+        pub fn channels(&self, x: f32[N, 230, 9, 7], w: f32[16, 230, 3, 3]) -> f32[N, 16, 9, 7] {
+            conv2d(x, w, padding = 1) / 20.0
+        }
+
         /// All elements.
         pub fn total(&self, x: f32[R, C]) -> (f32, f32, f32, f32) {
             (mean(square(x)), sum(x), max(x, axis = [0, 1]), min(x, axis = [0, 1]))
@@ -145,6 +150,30 @@ fn what_is_padded_ends_where_it_ends() {
         let ((a, b), (c, d)) = (host.padded(&x, &y).unwrap(), net.padded(&x, &y).unwrap());
         agree("blocks of padded rows", a.as_flattened(), c.as_flattened(), 16.0);
         agree("padded rows", b.as_flattened(), d.as_flattened(), 102.0);
+    }
+}
+
+#[test]
+fn images_of_many_channels_have_the_sums_of_f64() {
+    let Some(gpu) = gpu() else { return };
+    let net = Sums::init(3).on(&gpu).unwrap();
+    let mut w = Box::new([[[[0.0; 3]; 3]; 230]; 16]);
+    w.as_flattened_mut().as_flattened_mut().as_flattened_mut().copy_from_slice(&numbers(16 * 230 * 9, 24));
+    // Of the last number of images there are so many results that sums are not cut.
+    for count in [1, 3, 20, 1100] {
+        let x = images::<230, 9, 7>(count, 25);
+        let found = net.channels(&x, &w).unwrap();
+        for at in (0..count * 16 * 63).step_by(1 + count * 16 * 63 / 2000) {
+            let (image, filter, row, column) = (at / 63 / 16, at / 63 % 16, at / 7 % 9, at % 7);
+            let taps = (0..230).flat_map(|c| (0..3).flat_map(move |i| (0..3).map(move |j| (c, i, j))));
+            let inside = taps.filter(|&(_, i, j)| (1..=9).contains(&(row + i)) && (1..=7).contains(&(column + j)));
+            let term = |(c, i, j): (usize, usize, usize)| {
+                f64::from(w[filter][c][i][j]) * f64::from(x[image][c][row + i - 1][column + j - 1])
+            };
+            let right = inside.map(term).sum::<f64>() / 20.0;
+            let found = f64::from(found[image][filter][row][column]);
+            assert!((found - right).abs() < 4e-6, "{count} images, element {at}: {found} instead of {right}");
+        }
     }
 }
 

@@ -95,8 +95,10 @@ impl<'k> Reading<'k> {
             Word::Beside => self.axes(),
             Word::Along => self.terms,
         };
+        let last = axes.iter().rev().find(|&&axis| !self.kernel.axes[axis].is(1));
+        let is_cut = word == Word::Along && last == self.terms.first();
         let ends = self.operand().windows.iter().filter(|window| self.ends_terms(window));
-        let mut is_whole = ends.map(|window| word == Word::Beside || axes.len() > 1 || self.is_cut_in_fours(window));
+        let mut is_whole = ends.map(|window| !is_cut || self.is_cut_in_fours(window));
         let is_direct = self.windows().next().is_none() && is_whole.all(|is_whole| is_whole);
         is_direct && self.kernel.slots[self.operand().slot].dtype == DType::F32 && self.begins(axes)
     }

@@ -1,4 +1,4 @@
-//! How many bits numbers have: what `#[model(precision = …)]` chooses.
+//! How many bits numbers have, and how products are made of them: what `#[model(precision = …)]` chooses.
 
 use super::ty::DType;
 
@@ -52,7 +52,7 @@ impl Precision {
         }
     }
 
-    /// What remains of it in a step of training.
+    /// What remains of it in a step of training, whose products have nearly the same errors if they are split.
     pub fn in_training(self) -> Precision {
         if self == Precision::Split { self } else { Precision::F32 }
     }

@@ -1,7 +1,7 @@
 //! How a kernel runs on a GPU: the invocations of a workgroup, what each of them has, and what they share.
 //!
-//! In: what schedule chooses. Out: what follows from it. Always: a workgroup stays within WebGPU's smallest limits, which
-//! [`verify`](super::verify) checks.
+//! In: what schedule chooses. Out: what follows from it. Always: a workgroup stays within WebGPU's smallest limits, but for
+//! those of devices with cooperative matrices ([`super::tile`]), which [`verify`](super::verify) checks.
 
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};

@@ -42,7 +42,7 @@ impl Arena {
     /// An arena for plans of one program.
     pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
         let pipelines = gpu.pipelines(program)?;
-        let split = program.entries.iter().any(|entry| !entry.enables.is_empty()) && gpu.splits_products();
+        let split = program.entries.iter().any(|entry| !entry.enables.is_empty()) && gpu.splits()?;
         Ok(Self {
             gpu: gpu.clone(),
             program,

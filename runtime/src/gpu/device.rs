@@ -206,11 +206,24 @@ impl Gpu {
     }
 
     /// Whether models with `precision = split` run their products on this device as three products of halves, by cooperative
-    /// matrices: it has them, has shared memory and subgroups for them, and has passed a check of some milliseconds, which the first
-    /// question waits for. Elsewhere such models compute in f32. A device that the caller opened has them if it was opened with wgpu's
-    /// features `EXPERIMENTAL_COOPERATIVE_MATRIX` and `SHADER_F16`.
+    /// matrices: it has such of 16 × 16 halves with sums in f32, subgroups of 32 invocations, workgroups of 256 with 48 KiB of shared
+    /// memory, and has passed a check of some milliseconds, which the first question waits for, and so does the first session or trainer
+    /// of such a model. Elsewhere, as in browsers, these models compute in f32.
+    ///
+    /// A device that the caller opened has them if it was opened with wgpu's features `EXPERIMENTAL_COOPERATIVE_MATRIX` and
+    /// `SHADER_F16`, with experimental features enabled and such limits, on an adapter whose `cooperative_matrix_properties` have these
+    /// matrices. A device that is lost has none.
     pub fn splits_products(&self) -> bool {
-        *self.shared.splits.get_or_init(|| split::works(self))
+        self.splits().unwrap_or(false)
+    }
+
+    /// The same, where no answer is an error.
+    pub(super) fn splits(&self) -> Result<bool> {
+        // Several threads may ask the device at once, and get one answer.
+        match self.shared.splits.get() {
+            Some(&known) => Ok(known),
+            None => split::works(self).map(|works| *self.shared.splits.get_or_init(|| works)),
+        }
     }
 
     /// What was created on this device so far.

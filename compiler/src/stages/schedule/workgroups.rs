@@ -48,7 +48,7 @@ fn workgroup(kernel: &Kernel, precision: Precision) -> Option<Workgroup> {
         Skeleton::Contract { k, lhs, rhs, .. } => {
             let is_split = precision == Precision::Split && kernel.product_dtype(lhs, rhs) == DType::F32;
             let of = |sides: Sides| {
-                let split = if is_split { split(kernel, &sides, k) } else { [None; 2] };
+                let split = if is_split { halves(kernel, &sides, k) } else { [None; 2] };
                 Workgroup::Tiles(Tiles { split, ..tiles(kernel, &sides, k) })
             };
             Sides::of(kernel).map(of)
@@ -128,7 +128,7 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
 
 /// The tiles of cooperative matrices: one for as many results as there are, or two where a call says how many; none for sums that
 /// are too short to be worth it.
-fn split(kernel: &Kernel, sides: &Sides, k: &[usize]) -> [Option<SplitTile>; 2] {
+fn halves(kernel: &Kernel, sides: &Sides, k: &[usize]) -> [Option<SplitTile>; 2] {
     let [few, many] = SPLIT;
     let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes));
     let shortest = extents.iter().map(typical).min();

@@ -94,6 +94,8 @@ fn launched(mut kernel: Kernel, bound: &[BufferId]) -> (Kernel, Vec<BufferId>) {
 
 /// What a kernel is on a GPU. Both stages have the slots of the kernel, and behind them those of the partial results.
 struct Stages {
+    /// Does all, for calls that want no parts.
+    alone: Option<Kernel>,
     /// Makes the parts.
     parts: Kernel,
     /// Adds them up, and stores what the kernel stores.
@@ -157,6 +159,7 @@ impl Stages {
             kernel.schedule.workgroup = group;
             Step::Launch { kernel, buffers }
         };
-        [self.parts, self.whole].into_iter().zip(self.spread).map(launch).collect()
+        let alone = self.alone.map(|kernel| (kernel, Spread::Usual));
+        alone.into_iter().chain([self.parts, self.whole].into_iter().zip(self.spread)).map(launch).collect()
     }
 }

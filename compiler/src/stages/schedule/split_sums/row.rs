@@ -68,7 +68,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators, stores: vec![] }],
         stores: stored,
     };
-    Some(Stages { parts, whole, partial, spread })
+    Some(Stages { alone: None, parts, whole, partial, spread })
 }
 
 /// How rows are cut.

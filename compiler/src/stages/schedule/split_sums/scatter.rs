@@ -53,7 +53,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators: vec![sum], stores: vec![] }],
         stores: vec![Store { value: 1, ..store.clone() }],
     };
-    Some(Stages { parts, whole, partial: vec![partial], spread: [Spread::Usual; 2] })
+    Some(Stages { alone: None, parts, whole, partial: vec![partial], spread: [Spread::Usual; 2] })
 }
 
 /// The position of a result, which beyond the last source is that of none.
