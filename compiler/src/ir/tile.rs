@@ -212,11 +212,9 @@ impl SplitTile {
         LANES * self.subgroups()
     }
 
-    /// Subgroups of which a matrix is in shared memory at once on its way out, beside slabs whose lines go along the terms or not: all
-    /// where there is room, or as many as have a word of four for each invocation.
-    pub fn at_once(&self, along_terms: [bool; 2]) -> u32 {
-        let all = self.subgroups();
-        if self.bytes_with(along_terms, all) <= SPLIT_SHARED { all } else { all / 2 }
+    /// Subgroups of which a matrix is in shared memory at once on its way out: as many as have a word of four for each invocation.
+    pub fn at_once(&self) -> u32 {
+        self.subgroups() / 2
     }
 
     /// Halves from one line of shared memory to the next, where lines have so many.
@@ -230,16 +228,11 @@ impl SplitTile {
         if is_along_terms { length * SplitTile::pitch(self.depth) } else { self.depth * SplitTile::pitch(length) }
     }
 
-    /// Bytes of shared memory, whichever way the lines of slabs go.
+    /// Bytes of shared memory: slabs of both operands' two halves, whichever way their lines go, a matrix for each of some
+    /// subgroups, and two words for each row and each column.
     pub fn bytes(&self) -> u32 {
-        let ways = [[false, false], [false, true], [true, false], [true, true]];
-        ways.into_iter().map(|along_terms| self.bytes_with(along_terms, self.at_once(along_terms))).max().unwrap_or(0)
-    }
-
-    /// Slabs of both operands' two halves, a matrix for each of some subgroups, and two words for each row and each column.
-    fn bytes_with(&self, along_terms: [bool; 2], at_once: u32) -> u32 {
-        let slabs: u32 = [0, 1].iter().map(|&side| self.slab(side, along_terms[side])).sum();
-        2 * 2 * slabs + 4 * (at_once * FRAGMENT * FRAGMENT + 2 * (self.rows + self.columns) + 1)
+        let slabs: u32 = [0, 1].iter().map(|&side| self.slab(side, false).max(self.slab(side, true))).sum();
+        2 * 2 * slabs + 4 * (self.at_once() * FRAGMENT * FRAGMENT + 2 * (self.rows + self.columns) + 1)
     }
 
     /// Whether it is one for many results.

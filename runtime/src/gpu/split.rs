@@ -78,8 +78,8 @@ mod check {
             sums.iter().enumerate().all(|(at, sum)| sum.is_finite() != is_beyond(at))
         };
         is_right(usual)
-            && finite_but(of_rows, &|at| at / SIDE % SIDE == 0)
-            && finite_but(of_columns, &|at| at % SIDE == 0)
+            && finite_but(of_rows, &|at| (at / SIDE).is_multiple_of(SIDE))
+            && finite_but(of_columns, &|at| at.is_multiple_of(SIDE))
     }
 
     /// Whether all sums, each of which was made twice, are right.
@@ -146,8 +146,8 @@ mod check {
             };
             let large = |is_first: bool| if is_first { 1048576.0 } else { 1.0 };
             let usual = (0..ALL).map(|at| sum(at, [1.0; 2]));
-            let of_rows = (0..ALL).map(|at| sum(at, [large(at / SIDE % SIDE == 0), 1.0]));
-            let of_columns = (0..ALL).map(|at| sum(at, [1.0, large(at % SIDE == 0)]));
+            let of_rows = (0..ALL).map(|at| sum(at, [large((at / SIDE).is_multiple_of(SIDE)), 1.0]));
+            let of_columns = (0..ALL).map(|at| sum(at, [1.0, large(at.is_multiple_of(SIDE))]));
             usual.chain(of_rows).chain(of_columns).map(|sum| sum as f32).collect()
         }
 

@@ -34,7 +34,7 @@ impl Split<'_> {
                 text += &format!("var<workgroup> {}: array<vec4<f16>, {words}>;\n", slab(side, half));
             }
         });
-        text += &format!("var<workgroup> {name}_out: array<vec4<f32>, {}>;\n", self.at_once() * FOURS);
+        text += &format!("var<workgroup> {name}_out: array<vec4<f32>, {}>;\n", self.tile.at_once() * FOURS);
         text += &format!("var<workgroup> {name}_peaks: array<atomic<u32>, {}>;\n", self.places());
         text += &format!("var<workgroup> {name}_shifts: array<i32, {}>;\n", self.places());
         text + &format!("var<workgroup> {name}_again: u32;\n\n")
@@ -48,7 +48,7 @@ impl Split<'_> {
         line(&mut w, 1, format!("let subgroup = lane / {LANES}u;"));
         line(&mut w, 1, format!("let top = subgroup / {across}u * {rows}u;"));
         line(&mut w, 1, format!("let left = subgroup % {across}u * {columns}u;"));
-        line(&mut w, 1, format!("let out = subgroup % {}u * {FOURS}u;", self.at_once()));
+        line(&mut w, 1, format!("let out = subgroup % {}u * {FOURS}u;", self.tile.at_once()));
         self.each_matrix(|c| line(&mut w, 1, format!("var c{c} = {SUMS}();")));
         self.contract.each_side(|side| declare(side, &mut w));
         self.each_place(&mut w, 1, &|at| format!("atomicStore(&{name}_peaks[{at}], 0u);"));
@@ -61,11 +61,6 @@ impl Split<'_> {
         line(&mut w, 1, "}");
         self.finish(&mut w);
         w
-    }
-
-    /// Subgroups of which a matrix is in shared memory at once.
-    fn at_once(&self) -> u32 {
-        self.tile.at_once(self.contract.both_sides().map(|side| side.kind() == Word::Along))
     }
 
     fn prefix(&self) -> &str {
@@ -264,23 +259,20 @@ impl Split<'_> {
         let mut all: Vec<String> = vec![];
         self.each_matrix(|c| all.push(format!("c{c}")));
         line(w, 2, format!("let all = {};", all.join(" + ")));
-        self.pass(w, 2, "all", &|w, at| {
-            line(w, 4, format!("if !all_finite({name}_out[{at}]) {{ {name}_again = 1u; }}"))
-        });
+        self.pass(w, 2, "all", &|w| line(w, 3, format!("if !all_finite({name}_out[lane]) {{ {name}_again = 1u; }}")));
         line(w, 2, format!("if workgroupUniformLoad(&{name}_again) == 0u {{ break; }}"));
         line(w, 2, format!("if lane == 0u {{ {name}_again = 0u; }}"));
     }
 
     /// Has a matrix of each subgroup pass through shared memory, where its elements can be seen: those of some subgroups at once, of
-    /// which each invocation sees a word of four or several.
-    fn pass(&self, w: &mut String, indent: usize, matrix: &str, see: &dyn Fn(&mut String, &str)) {
-        let (name, at_once) = (self.prefix(), self.at_once());
+    /// which each invocation sees a word of four.
+    fn pass(&self, w: &mut String, indent: usize, matrix: &str, see: &dyn Fn(&mut String)) {
+        let (name, at_once) = (self.prefix(), self.tile.at_once());
         line(w, indent, format!("for (var turn = 0u; turn < {}u; turn++) {{", self.tile.subgroups() / at_once));
         let store = format!("coopStoreT({matrix}, &{name}_out[out], {}u);", FRAGMENT / 4);
         line(w, indent + 1, format!("if subgroup / {at_once}u == turn {{ {store} }}"));
         line(w, indent + 1, "workgroupBarrier();");
-        let invocations = self.tile.invocations();
-        (0..at_once * FOURS / invocations).for_each(|n| see(w, &format!("lane + {}u", n * invocations)));
+        see(w);
         line(w, indent + 1, "workgroupBarrier();");
         line(w, indent, "}");
     }
@@ -289,24 +281,21 @@ impl Split<'_> {
     fn finish(&self, w: &mut String) {
         let [down, across] = self.tile.subgroup_tile.map(|side| side / FRAGMENT);
         for (i, h) in (0..down).flat_map(|i| (0..across).map(move |h| (i, h))) {
-            self.pass(w, 1, &format!("c{i}{h}"), &|w, at| self.store(w, at, [i, h].map(|n| n * FRAGMENT)));
+            self.pass(w, 1, &format!("c{i}{h}"), &|w| self.store(w, [i, h].map(|n| n * FRAGMENT)));
         }
     }
 
-    /// Stores four sums of a matrix, which begins at a row and a column of its subgroup's tile.
-    fn store(&self, w: &mut String, at: &str, [row, column]: [u32; 2]) {
+    /// Stores the four sums of a matrix that an invocation sees. It begins at a row and a column of its subgroup's tile.
+    fn store(&self, w: &mut String, [row, column]: [u32; 2]) {
         let SplitTile { rows, columns, subgroup_tile: [high, wide], .. } = self.tile;
-        let (name, at_once, across) = (self.prefix(), self.at_once(), columns / wide);
-        line(w, 2, "{");
-        line(w, 3, format!("let at = {at};"));
-        line(w, 3, format!("let maker = turn * {at_once}u + at / {FOURS}u;"));
-        line(w, 3, format!("let down = maker / {across}u * {high}u + {row}u + at % {FOURS}u / 4u;"));
-        line(w, 3, format!("let along = maker % {across}u * {wide}u + {column}u + at % 4u * 4u;"));
+        let (name, at_once, across) = (self.prefix(), self.tile.at_once(), columns / wide);
+        line(w, 2, format!("let maker = turn * {at_once}u + lane / {FOURS}u;"));
+        line(w, 2, format!("let down = maker / {across}u * {high}u + {row}u + lane % {FOURS}u / 4u;"));
+        line(w, 2, format!("let along = maker % {across}u * {wide}u + {column}u + lane % 4u * 4u;"));
         let of_columns = [0, 1, 2, 3].map(|n| format!("{name}_shifts[along + {}u]", rows + n)).join(", ");
-        line(w, 3, format!("let shifts = {name}_shifts[down] + vec4<i32>({of_columns});"));
-        let sums = format!("shifted_back({name}_out[at], shifts)");
-        line(w, 3, format!("if is_tile {{ {name}_four(batch, row + i32(down), column + i32(along), {sums}); }}"));
-        line(w, 2, "}");
+        line(w, 2, format!("let shifts = {name}_shifts[down] + vec4<i32>({of_columns});"));
+        let sums = format!("shifted_back({name}_out[lane], shifts)");
+        line(w, 2, format!("if is_tile {{ {name}_four(batch, row + i32(down), column + i32(along), {sums}); }}"));
     }
 }
 
