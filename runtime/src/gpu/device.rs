@@ -217,13 +217,16 @@ impl Gpu {
         self.splits().unwrap_or(false)
     }
 
-    /// The same, where no answer is an error.
+    /// The same, where a device that is lost is an error.
     pub(super) fn splits(&self) -> Result<bool> {
-        // Several threads may ask the device at once, and get one answer.
-        match self.shared.splits.get() {
-            Some(&known) => Ok(known),
-            None => split::works(self).map(|works| *self.shared.splits.get_or_init(|| works)),
+        if let Some(&known) = self.shared.splits.get() {
+            return Ok(known);
         }
+        // A device that refuses the check has no such products.
+        let works = split::works(self).unwrap_or(false);
+        self.alive()?;
+        // Several threads may ask the device at once, and get one answer.
+        Ok(*self.shared.splits.get_or_init(|| works))
     }
 
     /// What was created on this device so far.

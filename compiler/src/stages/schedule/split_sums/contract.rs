@@ -11,7 +11,7 @@ use super::cut::{Cut, cut_axis, even_cuts};
 use super::{Partial, Spread, Stages};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Kernel, Operand, Pass, Reach, Skeleton, Store};
 use crate::ir::prim::ReduceOp;
-use crate::ir::workgroup::Sides;
+use crate::ir::workgroup::{ROW_BLOCK, Sides};
 use crate::ir::{DType, Dim};
 
 /// How many times the elements that a part writes, and that are read back, it loads at least.
@@ -32,8 +32,9 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
     let mut results = [&sides.batch[..], &sides.rows, &sides.columns].concat();
     let alone = by_call.as_ref().map(|ByCall { is_one, .. }| with_axis(kernel.clone(), is_one.clone()));
     let partial = Partial::of(dtype, &parts, &[&of_parts[..], &results].concat());
-    let most = by_call.as_ref().map(|by_call| by_call.most.clone());
-    let partial = Partial { len: most.unwrap_or(partial.len), ..partial };
+    let len = by_call.as_ref().map_or(partial.len, |by_call| by_call.held.into());
+    let partial = Partial { len, ..partial };
+    let spread = by_call.as_ref().map_or(Spread::Usual, |by_call| by_call.spread);
     if let Some(ByCall { is_one, .. }) = by_call {
         of_parts.iter().for_each(|&part| parts.axes[part] = parts.axes[part].clone() - is_one.clone());
         results.insert(0, parts.axes.len());
@@ -65,7 +66,7 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         passes: vec![Pass { accumulators: vec![sum], stores: vec![] }],
         stores,
     };
-    Some(Stages { alone, parts, whole, partial: vec![partial], spread: [Spread::Usual; 2] })
+    Some(Stages { alone, parts, whole, partial: vec![partial], spread: [Spread::Usual, spread] })
 }
 
 /// A contraction with one more axis, which all results vary with.
@@ -90,8 +91,10 @@ struct Cuts {
 struct ByCall {
     /// One where there is one part, and otherwise zero.
     is_one: Dim,
-    /// The most partial results, as their number is not what a call allocates: memory must not shrink where results are more.
-    most: Dim,
+    /// The most partial results of all calls with several parts: memory must not shrink where results are more.
+    held: i64,
+    /// How workgroups have the results whose parts they add up: of more parts there are fewer.
+    spread: Spread,
 }
 
 /// The axes to be cut, and into how many parts each, where there are too few of the largest tiles to keep a GPU busy, and each
@@ -123,11 +126,15 @@ fn cuts_by_call(kernel: &Kernel, sides: &Sides, k: &[usize], results: &Dim) -> O
     if terms < LONG || groups(kernel, sides, tile) >= full {
         return None;
     }
-    let most = (terms / shortest(tile)).min(kernel.axes[axis].as_const()?);
+    let most = (terms / shortest(tile)).min(kernel.axes[axis].as_const()?).max(1);
     let held = full * i64::from(tile[0]) * i64::from(tile[1]);
-    let more = Dim::from(held).floor_div(&(results.clone() + Dim::from(held / most.max(1))));
+    // There is more than one part where results and `least` are no more than `held`, and so parts times results are at most twice
+    // the difference.
+    let least = (held / most).max(1);
+    let more = Dim::from(held).floor_div(&(results.clone() + Dim::from(least)));
     let is_one = (Dim::from(1) - more.clone()).larger(&Dim::default());
-    let by_call = ByCall { is_one, most: results.clone() + Dim::from(held) };
+    let spread = if most <= ALONE { Spread::Alone } else { Spread::Beside };
+    let by_call = ByCall { is_one, held: 2 * (held - least).max(1), spread };
     Some(Cuts { cuts: vec![(axis, Dim::from(1) + more)], by_call: Some(by_call) })
 }
 
@@ -158,6 +165,8 @@ fn balanced(kernel: &Kernel, sides: &Sides, tile: [u32; 2], k: &[usize]) -> Opti
     best
 }
 
+/// The most parts that an invocation adds up alone, for results beside each other.
+const ALONE: i64 = 4 * ROW_BLOCK as i64;
 /// The fewest terms of sums in parts whose number a call knows.
 const LONG: i64 = 2048;
 /// Workgroups of a multiprocessor beyond which it hardly matters whether one has one more.
