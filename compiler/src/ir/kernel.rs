@@ -296,16 +296,26 @@ impl Operand {
             let windows: Option<i64> = self.windows.iter().map(through).sum();
             Some(self.index.stride(axis)?.as_const()? + windows?)
         };
-        match axes.iter().rev().find(|&&axis| !extents[axis].is(1)) {
-            Some(&axis) if stride(axis) == Some(1) => extents[axis].as_const().unwrap_or(i64::MAX),
+        match innermost(axes, extents) {
+            Some(axis) if stride(axis) == Some(1) => extents[axis].as_const().unwrap_or(i64::MAX),
             _ => 1,
         }
+    }
+
+    /// Whether it is contiguous along summed axes and not along its own, or not as far.
+    pub fn is_along_terms(&self, extents: &[Dim], terms: &[usize], own: &[usize]) -> bool {
+        self.run(extents, terms) > self.run(extents, own)
     }
 
     /// Whether it varies with an axis.
     pub fn mentions(&self, axis: usize) -> bool {
         self.index.mentions(axis) || self.windows.iter().any(|window| window.index.mentions(axis))
     }
+}
+
+/// The last of some axes that has more than one position.
+pub fn innermost(axes: &[usize], extents: &[Dim]) -> Option<usize> {
+    axes.iter().copied().rev().find(|&axis| !extents[axis].is(1))
 }
 
 /// A coordinate `index / divisor`, valid where that is whole and within `0..extent`, times `stride`.

@@ -6,7 +6,7 @@
 
 use super::dim::Dim;
 use super::index::{Atom, Index};
-use super::kernel::{Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
+use super::kernel::{Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store, innermost};
 use super::ty::DType;
 use super::varying::Varying;
 use super::workgroup::{RowGroup, Sides, Workgroup};
@@ -41,7 +41,7 @@ impl<'k> Fours<'k> {
     /// of four.
     fn of_tiles(kernel: &'k Kernel) -> Option<Fours<'k>> {
         let sides = Sides::of(kernel)?;
-        let axis = *sides.columns.iter().rev().find(|&&axis| !kernel.axes[axis].is(1))?;
+        let axis = innermost(&sides.columns, &kernel.axes)?;
         let fours = Fours { kernel, varying: Varying::of(kernel), dtypes: kernel.dtypes(), axis };
         Some(fours).filter(|fours| kernel.axes[axis].is_multiple_of(FOUR) && fours.has_any())
     }

@@ -6,7 +6,7 @@
 
 use super::dim::Dim;
 use super::index::{Atom, Index};
-use super::kernel::{Kernel, Operand, Reach, Skeleton};
+use super::kernel::{Kernel, Operand, Reach, Skeleton, innermost};
 use super::neighbours::FOUR;
 use super::tile::Way;
 use super::ty::DType;
@@ -77,8 +77,7 @@ impl<'k> Reading<'k> {
 
     /// Whether the operand is contiguous along the summed axes and not along its own, or not as far.
     pub fn is_along_terms(&self) -> bool {
-        let extents = &self.kernel.axes;
-        self.operand().run(extents, self.terms) > self.operand().run(extents, self.axes())
+        self.operand().is_along_terms(&self.kernel.axes, self.terms, self.axes())
     }
 
     /// What is brought to shared memory at once.
@@ -95,12 +94,12 @@ impl<'k> Reading<'k> {
             Word::Beside => self.axes(),
             Word::Along => self.terms,
         };
-        let last = axes.iter().rev().find(|&&axis| !self.kernel.axes[axis].is(1));
-        let is_cut = word == Word::Along && last == self.terms.first();
+        let Some(last) = innermost(axes, &self.kernel.axes) else { return false };
+        let is_cut = word == Word::Along && self.terms.first() == Some(&last);
         let ends = self.operand().windows.iter().filter(|window| self.ends_terms(window));
         let mut is_whole = ends.map(|window| !is_cut || self.is_cut_in_fours(window));
         let is_direct = self.windows().next().is_none() && is_whole.all(|is_whole| is_whole);
-        is_direct && self.kernel.slots[self.operand().slot].dtype == DType::F32 && self.begins(axes)
+        is_direct && self.kernel.slots[self.operand().slot].dtype == DType::F32 && self.begins(last)
     }
 
     /// Whether a part of the terms begins and ends at multiples of four.
@@ -114,17 +113,16 @@ impl<'k> Reading<'k> {
             && window.index.terms.iter().all(begins)
     }
 
-    /// Whether positions along the last of some axes are beside each other, and each four begins at a multiple of four words.
-    fn begins(&self, axes: &[usize]) -> bool {
-        let Some(&last) = axes.iter().rev().find(|&&axis| !self.kernel.axes[axis].is(1)) else { return false };
+    /// Whether positions along an axis are beside each other, and each four begins at a multiple of four words.
+    fn begins(&self, axis: usize) -> bool {
         let address = self.address();
-        let begins = |(atom, stride): &(Atom, Dim)| match *atom == Atom::Axis(last) {
+        let begins = |(atom, stride): &(Atom, Dim)| match *atom == Atom::Axis(axis) {
             true => stride.is(1),
             false => stride.is_multiple_of(FOUR),
         };
-        let has_last = address.stride(last).is_some_and(|stride| stride.is(1));
-        let is_whole = self.kernel.axes[last].is_multiple_of(FOUR);
-        has_last && is_whole && address.base.is_multiple_of(FOUR) && address.terms.iter().all(begins)
+        let is_beside = address.stride(axis).is_some_and(|stride| stride.is(1));
+        let is_whole = self.kernel.axes[axis].is_multiple_of(FOUR);
+        is_beside && is_whole && address.base.is_multiple_of(FOUR) && address.terms.iter().all(begins)
     }
 }
 

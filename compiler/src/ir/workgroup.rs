@@ -5,7 +5,7 @@
 
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
-use super::kernel::{Kernel, Operand, Skeleton};
+use super::kernel::{Kernel, Operand, Skeleton, innermost};
 use super::neighbours::{FOUR, Fours, packed};
 use super::tile::{LONGEST_SIDE, Tiles, Way};
 use super::ty::DType;
@@ -316,9 +316,11 @@ impl Sides {
     pub fn of(kernel: &Kernel) -> Option<Sides> {
         let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
         let contiguous = |axes: &[usize]| {
-            let last = axes.iter().rev().find(|&&axis| !kernel.axes[axis].is(1));
             let index = stores.first().map(|store| &store.index);
-            last.zip(index).and_then(|(&axis, index)| index.stride(axis)).is_some_and(|stride| stride.is(1))
+            innermost(axes, &kernel.axes)
+                .zip(index)
+                .and_then(|(axis, index)| index.stride(axis))
+                .is_some_and(|stride| stride.is(1))
         };
         let swapped = contiguous(m) && !contiguous(n);
         let alone = |own: &Operand, other: &Operand| {
@@ -338,11 +340,10 @@ impl Sides {
 /// other, where invocations beside each other read an operand along its terms anyway.
 fn in_fours(kernel: &Kernel, operand: &Operand, terms: &[usize], mut axes: Vec<usize>) -> Vec<usize> {
     let is_whole = |&axis: &usize| kernel.axes[axis].as_const().is_some_and(|extent| extent > 1 && extent % 4 == 0);
-    let last = axes.iter().copied().rev().find(|&axis| !kernel.axes[axis].is(1));
+    let last = innermost(&axes, &kernel.axes);
     let is_short = last.and_then(|last| kernel.axes[last].as_const()).is_some_and(|extent| extent < FEW);
-    let is_along_terms = operand.run(&kernel.axes, terms) > operand.run(&kernel.axes, &axes);
     if is_short
-        && is_along_terms
+        && operand.is_along_terms(&kernel.axes, terms, &axes)
         && !last.is_some_and(|last| is_whole(&last))
         && let Some(at) = axes.iter().rposition(is_whole)
     {

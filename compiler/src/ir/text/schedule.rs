@@ -24,6 +24,10 @@ fn atom(letter: char, number: usize) -> Datum {
     Datum::word(&format!("{letter}{number}"))
 }
 
+fn numbers(list: &[u32]) -> Datum {
+    Datum::numbers(list.iter().map(|&n| n as usize))
+}
+
 fn number(n: usize) -> Datum {
     Datum::number(n as i64)
 }
@@ -54,7 +58,6 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
 /// The fields of the line `workgroup`.
 pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
     let of = |name: &str| field("of", Datum::word(name));
-    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
     let count = |key: &str, n: u32| field(key, number(n as usize));
     let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
@@ -89,7 +92,6 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
 
 fn print_tile(tile: Tile) -> Fields {
     let Tile { rows, columns, depth, thread_tile, slices, block } = tile;
-    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
     let count = |key: &str, n: u32| field(key, number(n as usize));
     let sides = [field("sides", numbers(&[rows, columns, depth])), field("thread_tile", numbers(&thread_tile))];
     let rest = [count("slices", slices)].into_iter().chain(block.map(|block| count("block", block)));
@@ -98,7 +100,6 @@ fn print_tile(tile: Tile) -> Fields {
 
 fn print_split(tile: SplitTile) -> Fields {
     let SplitTile { rows, columns, depth, subgroup_tile, block } = tile;
-    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
     let sides = field("sides", numbers(&[rows, columns, depth]));
     vec![sides, field("subgroup_tile", numbers(&subgroup_tile)), field("block", number(block as usize))]
 }
@@ -162,13 +163,8 @@ pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
 
 /// How a kernel runs on a GPU.
 pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
-    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a workgroup of {n}"));
     let count = |key: &str| narrow(read.index(key)?);
     let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
-    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
-    let sides = || <[u32; 3]>::try_from(numbers("sides")?).map_err(|_| "a tile has three sides".to_owned());
-    let thread_tile =
-        || <[u32; 2]>::try_from(numbers("thread_tile")?).map_err(|_| "a thread's tile has two sides".to_owned());
     Ok(match read.word("of")?.as_str() {
         "rows" => {
             read.only(&["of", "invocations", "cooperative", "rows", "neighbours", "turns", "block", "at_once"])?;
@@ -191,8 +187,8 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         }
         "attend" => Workgroup::Attend(if read.find("sides").is_some() {
             read.only(&["of", "sides", "thread_tile"])?;
-            let [rows, columns, depth] = sides()?;
-            AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile: thread_tile()? })
+            let [rows, columns, depth] = sides(read, "sides")?;
+            AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile: sides(read, "thread_tile")? })
         } else {
             read.only(&["of", "invocations", "columns"])?;
             let invocations = count("invocations")?;
@@ -203,6 +199,16 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
         }),
         other => return Err(format!("no workgroup of `{other}`")),
     })
+}
+
+fn narrow(n: usize) -> Parsed<u32> {
+    u32::try_from(n).map_err(|_| format!("a workgroup of {n}"))
+}
+
+/// The sides of a tile.
+fn sides<const N: usize>(read: &Read<'_>, key: &str) -> Parsed<[u32; N]> {
+    let sides = read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>()?;
+    sides.try_into().map_err(|_| format!("`{key}` are {N} numbers"))
 }
 
 /// A tile that there may be besides the first one.
@@ -216,21 +222,16 @@ fn other<T>(read: &Read<'_>, key: &str, parse: fn(&Read<'_>) -> Parsed<T>) -> Pa
 
 fn parse_split(read: &Read<'_>) -> Parsed<SplitTile> {
     read.only(&["sides", "subgroup_tile", "block"])?;
-    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a tile of {n}"));
-    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
-    let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
-    let subgroup_tile = numbers("subgroup_tile")?.try_into().map_err(|_| "a subgroup's tile has two sides")?;
-    Ok(SplitTile { rows, columns, depth, subgroup_tile, block: narrow(read.index("block")?)? })
+    let [rows, columns, depth] = sides(read, "sides")?;
+    let (subgroup_tile, block) = (sides(read, "subgroup_tile")?, narrow(read.index("block")?)?);
+    Ok(SplitTile { rows, columns, depth, subgroup_tile, block })
 }
 
 fn parse_tile(read: &Read<'_>) -> Parsed<Tile> {
-    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a tile of {n}"));
     let count = |key: &str| narrow(read.index(key)?);
-    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
-    let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
-    let thread_tile = numbers("thread_tile")?.try_into().map_err(|_| "a thread's tile has two sides")?;
+    let [rows, columns, depth] = sides(read, "sides")?;
     let block = read.find("block").map(|_| count("block")).transpose()?;
-    Ok(Tile { rows, columns, depth, thread_tile, slices: count("slices")?, block })
+    Ok(Tile { rows, columns, depth, thread_tile: sides(read, "thread_tile")?, slices: count("slices")?, block })
 }
 
 /// The loops of a row kernel.

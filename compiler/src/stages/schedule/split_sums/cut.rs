@@ -7,8 +7,9 @@
 use super::super::workgroups::typical;
 use crate::ir::dim::Dim;
 use crate::ir::index::Index;
-use crate::ir::kernel::{Guard, Kernel};
+use crate::ir::kernel::{Expr, ExprId, Guard, Kernel};
 use crate::ir::neighbours::FOUR;
+use crate::ir::prim::{MapOp, Scalar};
 
 /// An axis that was cut.
 pub(super) struct Cut {
@@ -115,6 +116,40 @@ fn cut_into(kernel: &mut Kernel, axis: usize, parts: &Dim, length: Dim) -> Cut {
     kernel.axes[axis] = length;
     kernel.axes.push(parts.clone());
     Cut { axis, part, position, extent, is_exact }
+}
+
+/// Puts the positions within parts into all indices, and guards loads that would be beyond the end of an axis.
+pub(super) fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
+    for cut in cuts {
+        kernel.for_each_index(&mut |index| *index = cut.applied(index));
+    }
+    for scalar in &mut kernel.scalars {
+        if let Expr::Load { index, guards, .. } = scalar {
+            let moves =
+                |cut: &&Cut| index.mentions(cut.axis) || guards.iter().any(|guard| guard.index().mentions(cut.axis));
+            let beyond: Vec<Guard> = cuts.iter().filter(moves).filter_map(Cut::guard).collect();
+            guards.extend(beyond);
+        }
+    }
+}
+
+/// Scalars that beyond the end of a cut axis are something else.
+pub(super) fn masked(kernel: &mut Kernel, cuts: &[Cut], values: Vec<(ExprId, Scalar)>) -> Vec<ExprId> {
+    let guards: Vec<Guard> = cuts.iter().filter_map(Cut::guard).collect();
+    if guards.is_empty() {
+        return values.into_iter().map(|(value, _)| value).collect();
+    }
+    let scalars = &mut kernel.scalars;
+    let mut add = |scalar: Expr| {
+        scalars.push(scalar);
+        scalars.len() - 1
+    };
+    let inside = add(Expr::Inside(guards));
+    let masked = values.into_iter().map(|(value, beyond)| {
+        let beyond = add(Expr::Const(beyond));
+        add(Expr::Map(MapOp::Select, vec![inside, value, beyond]))
+    });
+    masked.collect()
 }
 
 /// How many parts an axis is cut into, of which there should be some `wanted` at least: if it can be, so many that none goes

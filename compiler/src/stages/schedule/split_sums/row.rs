@@ -6,12 +6,11 @@
 
 use super::super::machine::GPU;
 use super::super::workgroups::{extent, typical};
-use super::cut::{Cut, cut, cut_axis, cut_to};
+use super::cut::{Cut, apply, cut, cut_axis, cut_to, masked};
 use super::{Partial, Spread, Stages};
 use crate::ir::index::Atom;
-use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::neighbours::Fours;
-use crate::ir::prim::MapOp;
 use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK};
 use crate::ir::{DType, Dim};
 
@@ -53,7 +52,8 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
     let whole = Kernel { slots: parts.slots.clone(), axes: parts.axes.clone(), ..kernel.clone() };
     let whole = merged(whole, of_parts, &partial, first);
     apply(&mut parts, &cuts);
-    let values = masked(&mut parts, accumulators, &dtypes, &cuts);
+    let neutral = |of: &Accumulator| (of.value, of.op.neutral(dtypes[of.value]));
+    let values = masked(&mut parts, &cuts, accumulators.iter().map(neutral).collect());
     let mut stored = vec![];
     for (slot, partial) in partial.iter().enumerate() {
         stored.push(Store { slot: first + slot, index: partial.index.clone(), value: parts.scalars.len() });
@@ -153,38 +153,4 @@ fn merged(mut kernel: Kernel, of_parts: Vec<usize>, partial: &[Partial], first: 
         accumulators.enumerate().for_each(|(load, accumulator)| accumulator.value = load);
     }
     kernel
-}
-
-/// Puts the positions within parts into all indices, and guards loads that would be beyond the end of a row.
-pub(super) fn apply(kernel: &mut Kernel, cuts: &[Cut]) {
-    for cut in cuts {
-        kernel.for_each_index(&mut |index| *index = cut.applied(index));
-    }
-    for scalar in &mut kernel.scalars {
-        if let Expr::Load { index, guards, .. } = scalar {
-            let moves =
-                |cut: &&Cut| index.mentions(cut.axis) || guards.iter().any(|guard| guard.index().mentions(cut.axis));
-            let beyond: Vec<Guard> = cuts.iter().filter(moves).filter_map(Cut::guard).collect();
-            guards.extend(beyond);
-        }
-    }
-}
-
-/// The values that are reduced, which beyond the end of a row are such that change nothing.
-fn masked(kernel: &mut Kernel, accumulators: &[Accumulator], dtypes: &[DType], cuts: &[Cut]) -> Vec<ExprId> {
-    let guards: Vec<Guard> = cuts.iter().filter_map(Cut::guard).collect();
-    if guards.is_empty() {
-        return accumulators.iter().map(|accumulator| accumulator.value).collect();
-    }
-    let scalars = &mut kernel.scalars;
-    let mut add = |scalar: Expr| {
-        scalars.push(scalar);
-        scalars.len() - 1
-    };
-    let inside = add(Expr::Inside(guards));
-    let masked = accumulators.iter().map(|accumulator| {
-        let neutral = add(Expr::Const(accumulator.op.neutral(dtypes[accumulator.value])));
-        add(Expr::Map(MapOp::Select, vec![inside, accumulator.value, neutral]))
-    });
-    masked.collect()
 }

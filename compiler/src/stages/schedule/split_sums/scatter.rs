@@ -6,12 +6,12 @@
 
 use super::super::machine::GPU;
 use super::super::workgroups::{extent, typical};
-use super::cut::{Cut, cut};
-use super::row::{FEWEST, apply};
+use super::cut::{apply, cut, masked};
+use super::row::FEWEST;
 use super::{Partial, Spread, Stages};
 use crate::ir::DType;
-use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Pass, Skeleton, Store};
-use crate::ir::prim::{MapOp, ReduceOp, Scalar};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Kernel, Pass, Skeleton, Store};
+use crate::ir::prim::{ReduceOp, Scalar};
 
 /// The fewest sources of a part.
 const SOURCES: i64 = 64;
@@ -35,13 +35,16 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
     let mut whole = Kernel { slots: parts.slots.clone(), axes: parts.axes.clone(), ..kernel.clone() };
     parts.slots[slot].read = false;
     apply(&mut parts, &cuts);
+    // Beyond the last source there is the position of no result.
+    let nowhere = Scalar::Int(DType::U32, u32::MAX.into());
+    let index = masked(&mut parts, &cuts, vec![(*index, nowhere)]).remove(0);
     parts.name += "_parts";
     parts.skeleton = Skeleton::Scatter {
         outer: [&of_parts[..], outer].concat(),
         target: *target,
         source: source.clone(),
         inner: inner.clone(),
-        index: masked(&mut parts, *index, &cuts),
+        index,
         store: Store { slot, index: partial.index.clone(), value: store.value },
     };
     whole.scalars = vec![partial.load(slot), Expr::Accumulated { pass: 0, slot: 0, dtype }];
@@ -54,17 +57,4 @@ pub(super) fn stages(kernel: &Kernel) -> Option<Stages> {
         stores: vec![Store { value: 1, ..store.clone() }],
     };
     Some(Stages { alone: None, parts, whole, partial: vec![partial], spread: [Spread::Usual; 2] })
-}
-
-/// The position of a result, which beyond the last source is that of none.
-fn masked(kernel: &mut Kernel, index: ExprId, cuts: &[Cut]) -> ExprId {
-    let guards: Vec<Guard> = cuts.iter().filter_map(Cut::guard).collect();
-    if guards.is_empty() {
-        return index;
-    }
-    let first = kernel.scalars.len();
-    let none = Expr::Const(Scalar::Int(DType::U32, u32::MAX.into()));
-    let select = Expr::Map(MapOp::Select, vec![first, index, first + 1]);
-    kernel.scalars.extend([Expr::Inside(guards), none, select]);
-    first + 2
 }

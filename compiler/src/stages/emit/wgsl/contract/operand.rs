@@ -10,7 +10,7 @@ use super::super::scalars::Body;
 use super::{Contract, line};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Operand, Reach};
+use crate::ir::kernel::{Operand, Reach, innermost};
 use crate::ir::operand::{Reading, Word};
 use crate::ir::tile::Tile;
 use crate::ir::ty::DType;
@@ -90,8 +90,7 @@ impl Side<'_> {
 
     /// The last axis that has more than one position.
     fn last(&self) -> Option<usize> {
-        let extents = &self.contract.scalars.kernel.axes;
-        self.axes().iter().copied().rev().find(|&axis| !extents[axis].is(1))
+        innermost(self.axes(), &self.contract.scalars.kernel.axes)
     }
 
     fn fours(&self) -> Fours {
