@@ -1,5 +1,5 @@
-//! Elements that are copied into words: in come truth values and numbers of fewer than 32 bits, out come the words of a
-//! plan, and back. Always: a truth value is a word, 0 or 1, and a word that is not 0 is true; numbers lie one behind the
+//! Elements that are copied into words: in come truth values and numbers, of fewer than 32 bits or for a device, out come the words
+//! of a plan, and back. Always: a truth value is a word, 0 or 1, and a word that is not 0 is true; numbers lie one behind the
 //! other in as few words as hold them, and what they leave of the last one is zero.
 
 use alloc::vec::Vec;
@@ -8,9 +8,12 @@ use precast_cpu::Words;
 
 use crate::error::Result;
 
-/// What is copied into words: `bool`, numbers of fewer than 32 bits, and arrays of them. Slices of such numbers need not
-/// fill words, nor begin where a word does.
+/// What can be copied into words: `bool`, numbers, and arrays of them. Slices of numbers of fewer than 32 bits need not fill words, nor
+/// begin where a word does.
 pub trait Encode: Copy {
+    /// What words of zeros are.
+    const ZERO: Self;
+
     /// How many words so many of them take.
     fn words(len: usize) -> usize;
 
@@ -22,6 +25,8 @@ pub trait Encode: Copy {
 }
 
 impl Encode for bool {
+    const ZERO: Self = false;
+
     fn words(len: usize) -> usize {
         len
     }
@@ -39,13 +44,15 @@ impl Encode for bool {
     }
 }
 
-/// Numbers of fewer than 32 bits, whose bytes are copied as they are.
+/// Numbers, whose bytes are copied as they are.
 macro_rules! numbers {
-    ($($(#[$condition:meta])* $number:ty,)*) => { $(
+    ($($(#[$condition:meta])* $number:ty: $zero:expr,)*) => { $(
         $(#[$condition])*
         impl Encode for $number {
+            const ZERO: Self = $zero;
+
             fn words(len: usize) -> usize {
-                len.div_ceil(size_of::<f32>() / size_of::<$number>())
+                (len * size_of::<$number>()).div_ceil(size_of::<f32>())
             }
 
             fn encode(values: &[$number], words: &mut [f32]) {
@@ -64,17 +71,25 @@ macro_rules! numbers {
 }
 
 numbers! {
-    i8,
-    u8,
-    i16,
-    u16,
+    i8: 0,
+    u8: 0,
+    i16: 0,
+    u16: 0,
+    i32: 0,
+    u32: 0,
+    i64: 0,
+    u64: 0,
+    f32: 0.0,
+    f64: 0.0,
     #[cfg(feature = "half")]
-    half::f16,
+    half::f16: half::f16::ZERO,
     #[cfg(feature = "half")]
-    half::bf16,
+    half::bf16: half::bf16::ZERO,
 }
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
+    const ZERO: Self = [T::ZERO; N];
+
     fn words(len: usize) -> usize {
         T::words(len * N)
     }

@@ -234,7 +234,7 @@ pub mod __rt {
     }
 
     #[cfg(feature = "gpu")]
-    pub use crate::gpu;
+    pub use crate::gpu::{self, Gpu};
 
     pub use crate::{
         Adam, AdamW, Batch, Blocking, Cpu, Device, Error, File, Float, Gradients, Init, Loss, Optimizer, Result,

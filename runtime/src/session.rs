@@ -6,6 +6,8 @@ use alloc::{sync::Arc, vec::Vec};
 use core::ops::Deref;
 use std::path::Path;
 
+#[cfg(feature = "gpu")]
+use crate::gpu::{Encoder, Gpu, Lent, now};
 use crate::{
     device::{Compiled, Device, Function},
     encoded::{Encode, Encoded, Spare},
@@ -162,5 +164,26 @@ impl<'m, M: Model> Session<'m, M> {
     #[doc(hidden)]
     pub fn __emitted_code_only_flags<T: Truth>(&self, index: usize) -> &[T] {
         self.flags[index].get()
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl<M: Model<Device = Gpu>> Session<'_, M> {
+    /// Records a call of a function into an encoder.
+    #[doc(hidden)]
+    pub fn __emitted_code_only_encode<C: Compiled, F: Function>(
+        &mut self,
+        encoder: &mut Encoder,
+        dims: &[usize],
+        arguments: &[Lent<'_>],
+        results: &[Lent<'_>],
+    ) -> Result<()> {
+        let weights = self.model.weights();
+        let state = match weights.spec.states {
+            [] => None,
+            _ => now(self.state.pool::<C>(&weights.device)).transpose()?,
+        };
+        let state = state.map(|state| &*state);
+        self.workspace.encode::<F>(&weights.device, &weights.pool, state, dims, encoder, (arguments, results))
     }
 }

@@ -5,6 +5,8 @@ use super::graph::Source;
 use super::kernel::Kernel;
 use super::model::Effect;
 use super::program::{BufferId, KernelId, Program, Role, Step};
+use super::workgroup::BUFFERS;
+use std::collections::BTreeSet;
 
 /// Buffers begin on multiples of this many words: one cache line, and the alignment that GPUs ask for.
 pub const ALIGN: i64 = 64;
@@ -31,11 +33,19 @@ pub enum Pool {
     Scratch,
     /// The same on a GPU, where it is spread over several buffers.
     Bank(usize),
+    /// What a training step came to, on a GPU: its loss, and whether it made its update, a word each. Several steps that are
+    /// submitted at once have one each.
+    Outcome,
+    /// The k-th result of a call, on a GPU, where a caller may have it written into a buffer of its own.
+    Result(usize),
 }
 
 /// How many buffers the scratch memory of a GPU is spread over. Each is as large as a device allows, and dispatches that share
 /// none in which one of them writes may run beside each other.
 pub const BANKS: usize = 4;
+
+/// How many results of a call may have a pool of their own.
+pub const RESULTS: usize = 4;
 
 impl Role {
     /// The pool in which a buffer of that role lies.
@@ -97,6 +107,27 @@ impl Plan {
     pub fn update(&self, kernels: &[Kernel]) -> usize {
         let steps = &self.program.steps;
         steps.iter().position(|s| self.updates(s, kernels)).unwrap_or(steps.len())
+    }
+
+    /// Whether entry points of a GPU can see each argument through a view of its own: none that sees one has more buffers than it
+    /// can bind.
+    pub fn sees_arguments_apart(&self) -> bool {
+        self.program.steps.iter().all(|step| self.sees_apart(step))
+    }
+
+    fn sees_apart(&self, step: &Step<KernelId>) -> bool {
+        let is_argument = |buffer: &BufferId| matches!(self.program.buffers[buffer.0].role, Role::Argument(_));
+        let is_few = |buffers: &mut dyn Iterator<Item = BufferId>| {
+            let buffers: BTreeSet<BufferId> = buffers.collect();
+            buffers.len() <= BUFFERS || !buffers.iter().any(is_argument)
+        };
+        match step {
+            Step::Launch { buffers, .. } => is_few(&mut buffers.iter().copied()),
+            Step::Foreign { args, results, .. } => is_few(&mut args.iter().chain(results).map(|(buffer, _)| *buffer)),
+            Step::Loop { .. } | Step::Branch { .. } | Step::Fused { .. } => {
+                step.bodies().into_iter().flatten().all(|step| self.sees_apart(step))
+            }
+        }
     }
 
     fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {

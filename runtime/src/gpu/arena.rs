@@ -5,12 +5,56 @@
 
 use super::bindings::{Bindings, Group, Room};
 use super::device::{Gpu, Kind};
+use super::losses::RECORD;
 use super::mapping::Request;
 use super::pipelines::Pipelines;
 use super::program::{Launch, Plan, Pool, Program};
 use super::table::{CallTable, Dispatch, Foreign};
+use super::workspace::ALIGN;
 use crate::error::{Error, Result};
+use core::ops::Range;
 use std::sync::Arc;
+
+/// Steps of one submission, each of which has numbers and an outcome of its own, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// How many there are.
+    pub(super) count: usize,
+    /// How many words of numbers each has.
+    pub(super) numbers: usize,
+}
+
+impl Steps {
+    /// What is no step of training: a call.
+    pub(super) const ONE: Steps = Steps { count: 1, numbers: 0 };
+
+    /// How many words of a pool each step has for itself.
+    pub(super) fn words(self, pool: Pool) -> usize {
+        match pool {
+            Pool::Numbers => self.numbers.next_multiple_of(ALIGN),
+            Pool::Outcome => RECORD,
+            _ => 0,
+        }
+    }
+}
+
+/// Some bytes of a buffer.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Piece {
+    pub(super) buffer: wgpu::Buffer,
+    pub(super) bytes: Range<u64>,
+}
+
+impl Piece {
+    /// All of them.
+    fn of(buffer: &wgpu::Buffer) -> Self {
+        Self { buffer: buffer.clone(), bytes: 0..buffer.size() }
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.end - self.bytes.start
+    }
+}
 
 /// Buffers by pool, the uniform of loop indices and dimensions, and the bind groups.
 #[derive(Debug)]
@@ -19,7 +63,12 @@ pub(super) struct Arena {
     program: &'static Program,
     pipelines: Arc<Pipelines>,
     /// What is bound: buffers of its own, or of somebody else.
-    pools: [Option<wgpu::Buffer>; Pool::COUNT],
+    pools: [Option<Piece>; Pool::COUNT],
+    /// Arguments that are pieces of other buffers each, and where in the pool of arguments each would be.
+    arguments: Vec<(Piece, Range<u64>)>,
+    /// Whether somebody else's encoder has commands that are not submitted and see the buffers below: these are replaced then,
+    /// not written.
+    lent: bool,
     /// Its own buffers, which only grow.
     own: [Option<wgpu::Buffer>; Pool::COUNT],
     call: Option<wgpu::Buffer>,
@@ -27,7 +76,11 @@ pub(super) struct Arena {
     /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
     bound: Option<&'static Plan>,
     dims: Vec<usize>,
+    /// The `call` uniforms of one step, one after the other, and the words that are of steps.
     words: Vec<u32>,
+    of_steps: Vec<(usize, Pool)>,
+    /// The steps that the device has them for.
+    steps: usize,
     dispatches: Vec<Dispatch>,
     /// The foreign calls among them.
     foreign: Vec<Foreign>,
@@ -48,12 +101,16 @@ impl Arena {
             program,
             pipelines,
             pools: [const { None }; Pool::COUNT],
+            arguments: Vec::new(),
+            lent: false,
             own: [const { None }; Pool::COUNT],
             call: None,
             bindings: Bindings::default(),
             bound: None,
             dims: Vec::new(),
             words: Vec::new(),
+            of_steps: Vec::new(),
+            steps: 0,
             dispatches: Vec::new(),
             foreign: Vec::new(),
             staging: None,
@@ -67,9 +124,9 @@ impl Arena {
         core::ptr::eq(self.program, program)
     }
 
-    /// Makes everything ready for `plan` at `dims`, all pools being there. Creates only what was never needed before or
+    /// Makes everything ready for steps of `plan` at `dims`, all pools being there. Creates only what was never needed before or
     /// has become too small.
-    pub(super) fn prepare(&mut self, plan: &'static Plan, dims: &[usize]) -> Result<()> {
+    pub(super) fn prepare(&mut self, plan: &'static Plan, dims: &[usize], steps: Steps) -> Result<()> {
         self.gpu.alive()?;
         if !self.bound.is_some_and(|bound| core::ptr::eq(bound, plan)) || self.dims != dims {
             self.bound = None;
@@ -78,6 +135,9 @@ impl Arena {
             self.bound = Some(plan);
             self.dims.clear();
             self.dims.extend_from_slice(dims);
+        }
+        if self.steps < steps.count {
+            self.upload_calls(steps)?;
         }
         let is_made = |dispatch: &Dispatch| self.bindings.group(dispatch.bound).made.is_some();
         if self.dispatches.iter().all(is_made) {
@@ -89,9 +149,52 @@ impl Arena {
 
     /// Uses a buffer that somebody else owns.
     pub(super) fn share(&mut self, pool: Pool, buffer: &wgpu::Buffer) {
-        if self.pools[pool.index()].as_ref() != Some(buffer) {
-            self.replace(pool, buffer.clone());
+        if pool == Pool::Inputs && !self.arguments.is_empty() {
+            self.arguments.clear();
+            self.bound = None;
         }
+        self.share_piece(pool, Piece::of(buffer));
+    }
+
+    /// Uses a piece of a buffer that somebody else owns.
+    pub(super) fn share_piece(&mut self, pool: Pool, piece: Piece) {
+        let before = &mut self.pools[pool.index()];
+        if before.as_ref() == Some(&piece) {
+            return;
+        }
+        let size = piece.size();
+        let before = before.replace(piece);
+        self.bindings.forget(|part| part.pool == pool && part.argument.is_none());
+        if before.map(|before| before.size()) != Some(size) {
+            // What dispatches see depends on how large pools are.
+            self.bound = None;
+        }
+    }
+
+    /// Uses a piece of a buffer that somebody else owns for each argument, of which each has so many words.
+    pub(super) fn share_arguments(&mut self, pieces: &[(Piece, usize)]) {
+        let mut end = 0;
+        let words = |&(_, words): &(Piece, usize)| {
+            let start = end;
+            end += words.next_multiple_of(ALIGN) as u64;
+            start..start + words.next_multiple_of(4) as u64
+        };
+        let ranges: Vec<Range<u64>> = pieces.iter().map(words).collect();
+        if !self.arguments.iter().map(|(_, words)| words).eq(&ranges) {
+            self.bound = None;
+            self.arguments.clear();
+        }
+        let before = core::mem::take(&mut self.arguments);
+        self.bindings.forget(|part| {
+            let is_same = |k: usize| before.get(k).is_some_and(|(piece, _)| *piece == pieces[k].0);
+            part.argument.is_some_and(|k| k < pieces.len() && !is_same(k))
+        });
+        self.arguments = pieces.iter().map(|(piece, _)| piece.clone()).zip(ranges).collect();
+    }
+
+    /// Says that commands which see the present buffers are somebody else's, who submits them at some time.
+    pub(super) fn lend(&mut self) {
+        self.lent = true;
     }
 
     /// Gives `pool` room for `words` words.
@@ -111,19 +214,10 @@ impl Arena {
         Ok(())
     }
 
-    fn replace(&mut self, pool: Pool, buffer: wgpu::Buffer) {
-        let before = self.pools[pool.index()].replace(buffer);
-        self.bindings.forget(Some(pool));
-        if before.map(|before| before.size()) != self.pools[pool.index()].as_ref().map(wgpu::Buffer::size) {
-            // What dispatches see depends on how large pools are.
-            self.bound = None;
-        }
-    }
-
     /// The buffer of a pool that was shared or reserved.
     pub(super) fn buffer(&self, pool: Pool) -> Result<&wgpu::Buffer> {
         let missing = || Error::Device { reason: format!("a plan uses {} that it did not ask for", pool.name()) };
-        self.pools[pool.index()].as_ref().ok_or_else(missing)
+        self.pools[pool.index()].as_ref().map(|piece| &piece.buffer).ok_or_else(missing)
     }
 
     /// Writes words into a pool; they arrive before the next submission runs.
@@ -144,9 +238,10 @@ impl Arena {
         at_least(&mut self.staging, bytes, || create_staging(&self.gpu, bytes)).cloned()
     }
 
-    /// Records dispatches of the prepared plan from a number on, up to another one.
-    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>, first: usize, end: Option<usize>) {
+    /// Records dispatches of a step of the prepared plan from a number on, up to another one.
+    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>, step: usize, first: usize, end: Option<usize>) {
         let stride = stride(&self.gpu, self.program);
+        let start = 4 * (step * self.words.len()) as u32;
         let mut set = None;
         let chosen = self.pools[Pool::Dispatch.index()].as_ref();
         let listed = self.dispatches.iter().enumerate().take(end.unwrap_or(usize::MAX)).skip(first);
@@ -158,9 +253,9 @@ impl Arena {
                 pass.set_pipeline(pipeline);
                 set = Some(entry);
             }
-            pass.set_bind_group(0, self.bindings.group(bound).made.as_ref(), &[slot as u32 * stride]);
+            pass.set_bind_group(0, self.bindings.group(bound).made.as_ref(), &[start + slot as u32 * stride]);
             match record.zip(chosen) {
-                Some((record, chosen)) => pass.dispatch_workgroups_indirect(chosen, 4 * u64::from(record)),
+                Some((record, chosen)) => pass.dispatch_workgroups_indirect(&chosen.buffer, 4 * u64::from(record)),
                 None => pass.dispatch_workgroups(groups[0], groups[1], 1),
             }
         }
@@ -174,31 +269,62 @@ impl Arena {
 
     fn bind(&mut self, plan: &Plan, dims: &[usize]) -> Result<()> {
         let (stride, room) = (stride(&self.gpu, self.program) as usize / 4, self.room());
+        self.steps = 0;
         self.words.clear();
+        self.of_steps.clear();
         self.dispatches.clear();
         self.records.clear();
         self.foreign.clear();
-        let (words, dispatches, records) = (&mut self.words, &mut self.dispatches, &mut self.records);
+        let (words, of_steps) = (&mut self.words, &mut self.of_steps);
+        let (dispatches, records) = (&mut self.dispatches, &mut self.records);
         let (launch, foreign, turns) = (&mut self.launch, &mut self.foreign, Vec::new());
         let (loops, all) = (self.program.loops, self.program.dims);
         self.bindings.begin();
         let layout: &dyn Fn(u16) -> usize = &|entry| self.pipelines.layout(entry);
         let of_device = (&mut self.bindings, &room, layout);
-        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, loops, all, turns, of_device }
-            .list()?;
+        CallTable {
+            words,
+            of_steps,
+            dispatches,
+            foreign,
+            records,
+            launch,
+            stride,
+            plan,
+            dims,
+            loops,
+            all,
+            turns,
+            of_device,
+        }
+        .list()?;
         if self.dispatches.iter().any(|dispatch| u64::from(dispatch.groups[1]) > Launch::SIDE) {
             let reason = format!("the model needs more workgroups than the {0} × {0} of a dispatch", Launch::SIDE);
             return Err(Error::Device { reason });
         }
-        let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
-        if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
+        self.bind_records()
+    }
+
+    /// Brings the `call` uniforms of so many steps to the device.
+    fn upload_calls(&mut self, steps: Steps) -> Result<()> {
+        let mut words = Vec::with_capacity(steps.count * self.words.len());
+        for step in 0..steps.count {
+            let start = words.len();
+            words.extend_from_slice(&self.words);
+            for &(word, pool) in &self.of_steps {
+                words[start + word] += (step * steps.words(pool)) as u32;
+            }
+        }
+        let bytes = (4 * words.len() as u64).max(stride(&self.gpu, self.program).into());
+        if self.lent || self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
-            self.bindings.forget(None);
+            self.bindings.forget_all();
         }
-        self.bind_records()?;
         let Some(call) = &self.call else { return Ok(()) };
-        self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words)))
+        self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&words)))?;
+        (self.steps, self.lent) = (steps.count, false);
+        Ok(())
     }
 
     /// Brings the records of the dispatches in branches to the device.
@@ -208,38 +334,42 @@ impl Arena {
         }
         let bytes = 4 * self.records.len() as u64;
         let at = Pool::Dispatch.index();
-        if self.pools[at].as_ref().is_none_or(|buffer| buffer.size() < bytes) {
+        if self.lent || self.pools[at].as_ref().is_none_or(|piece| piece.size() < bytes) {
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
             let usage = usage | wgpu::BufferUsages::COPY_SRC;
             let buffer = create_buffer(&self.gpu, Pool::Dispatch.name(), bytes, usage)?;
-            self.replace(Pool::Dispatch, buffer);
+            self.share(Pool::Dispatch, &buffer);
         }
-        let Some(buffer) = &self.pools[at] else { return Ok(()) };
-        self.gpu.scoped(|| self.gpu.queue().write_buffer(buffer, 0, bytemuck::cast_slice(&self.records)))
+        let Some(piece) = &self.pools[at] else { return Ok(()) };
+        self.gpu.scoped(|| self.gpu.queue().write_buffer(&piece.buffer, 0, bytemuck::cast_slice(&self.records)))
     }
 
     /// How large pools are, and what the device binds of them.
     fn room(&self) -> Room {
         let limits = self.gpu.device().limits();
-        let bytes = |buffer: &Option<wgpu::Buffer>| buffer.as_ref().map_or(0, wgpu::Buffer::size);
+        let bytes = |piece: &Option<Piece>| piece.as_ref().map_or(0, Piece::size);
         Room {
             pools: core::array::from_fn(|pool| bytes(&self.pools[pool])),
+            arguments: self.arguments.iter().map(|(_, words)| words.clone()).collect(),
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.max(16).into(),
         }
     }
 
     fn create_groups(&mut self) {
-        let Self { gpu, pipelines, pools, call, bindings, dispatches, .. } = self;
+        let Self { gpu, pipelines, pools, arguments, call, bindings, dispatches, .. } = self;
         let size = core::num::NonZeroU64::new(u64::from(stride(gpu, self.program)));
         bindings.make(dispatches.iter().map(|dispatch| dispatch.bound), |Group { layout, parts, .. }| {
             let call = wgpu::BufferBinding { buffer: call.as_ref()?, offset: 0, size };
             let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(call) }];
             for (view, part) in parts.iter().enumerate() {
-                let buffer = pools[part.pool.index()].as_ref()?;
-                let bytes = part.bytes.clone().unwrap_or(0..buffer.size());
-                let size = core::num::NonZeroU64::new(bytes.end - bytes.start);
-                let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: bytes.start, size });
+                let Piece { buffer, bytes } = match part.argument {
+                    Some(argument) => &arguments[argument].0,
+                    None => pools[part.pool.index()].as_ref()?,
+                };
+                let seen = part.bytes.clone().unwrap_or(0..bytes.end - bytes.start);
+                let (offset, size) = (bytes.start + seen.start, core::num::NonZeroU64::new(seen.end - seen.start));
+                let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
                 entries.push(wgpu::BindGroupEntry { binding: 1 + view as u32, resource });
             }
             gpu.count(Kind::BindGroup);

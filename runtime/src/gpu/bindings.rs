@@ -18,16 +18,19 @@ const KEPT: usize = 4096;
 pub(super) struct Room {
     /// Bytes of each pool.
     pub(super) pools: [u64; Pool::COUNT],
+    /// The words that each argument has in the pool of arguments, where each is a piece of a buffer of its own; otherwise none.
+    pub(super) arguments: Vec<Range<u64>>,
     /// The most bytes of a binding.
     pub(super) binding: u64,
     /// What the first byte of a binding is a multiple of.
     pub(super) alignment: u64,
 }
 
-/// A pool as a view sees it: all of it, or some bytes.
+/// A pool, or an argument that is apart, as a view sees it: all of it, or some bytes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Part {
     pub(super) pool: Pool,
+    pub(super) argument: Option<usize>,
     pub(super) bytes: Option<Range<u64>>,
 }
 
@@ -73,13 +76,18 @@ impl Bindings {
         }
     }
 
-    /// Takes apart those that bind a pool whose buffer is another one now, or all.
-    pub(super) fn forget(&mut self, pool: Option<Pool>) {
+    /// Takes apart those that bind a part whose buffer is another one now.
+    pub(super) fn forget(&mut self, is_other: impl Fn(&Part) -> bool) {
         for group in &mut self.groups {
-            if pool.is_none_or(|pool| group.parts.iter().any(|part| part.pool == pool)) {
+            if group.parts.iter().any(&is_other) {
                 group.made = None;
             }
         }
+    }
+
+    /// Takes all apart.
+    pub(super) fn forget_all(&mut self) {
+        self.groups.iter_mut().for_each(|group| group.made = None);
     }
 
     /// The number of the group of a launch, in some turns of the repeats around it, outermost first. Its slots count from where
@@ -88,15 +96,19 @@ impl Bindings {
         let mut parts: Vec<Part> = Vec::new();
         for view in 0.. {
             let Some(pool) = launch.slots.iter().find(|slot| slot.view == view).map(|slot| slot.pool) else { break };
-            let whole = room.pools[pool.index()] <= room.binding;
-            let bytes = if whole { None } else { Some(part(launch, view, turns, room)?) };
-            if let Some(bytes) = &bytes {
-                for slot in launch.slots.iter().filter(|slot| slot.view == view) {
-                    let word = &mut launch.words[slot.word];
-                    *word = word.wrapping_sub(bytes.start / 4);
+            let argument = room.argument(launch, view, pool);
+            let size = match argument {
+                Some(argument) => {
+                    go_back(launch, view, room.arguments[argument].start);
+                    4 * (room.arguments[argument].end - room.arguments[argument].start)
                 }
+                None => room.pools[pool.index()],
+            };
+            let bytes = if size <= room.binding { None } else { Some(part(launch, view, turns, (room, size))?) };
+            if let Some(bytes) = &bytes {
+                go_back(launch, view, bytes.start / 4);
             }
-            parts.push(Part { pool, bytes });
+            parts.push(Part { pool, argument, bytes });
         }
         let groups = &mut self.groups;
         Ok(*self.numbers.entry((layout, parts)).or_insert_with_key(|(layout, parts)| {
@@ -106,8 +118,24 @@ impl Bindings {
     }
 }
 
-/// The bytes that a view needs.
-fn part(launch: &Launch, view: usize, turns: &[u32], room: &Room) -> Result<Range<u64>> {
+impl Room {
+    /// The argument that a view sees, if arguments are apart.
+    fn argument(&self, launch: &Launch, view: usize, pool: Pool) -> Option<usize> {
+        let slot = launch.slots.iter().find(|slot| slot.view == view && pool == Pool::Inputs)?;
+        self.arguments.iter().position(|words| words.contains(&launch.words[slot.word]))
+    }
+}
+
+/// Lets the slots of a view count from so many words on.
+fn go_back(launch: &mut Launch, view: usize, words: u64) {
+    for slot in launch.slots.iter().filter(|slot| slot.view == view) {
+        let word = &mut launch.words[slot.word];
+        *word = word.wrapping_sub(words);
+    }
+}
+
+/// The bytes that a view needs, of so many.
+fn part(launch: &Launch, view: usize, turns: &[u32], (room, size): (&Room, u64)) -> Result<Range<u64>> {
     let (mut start, mut end, mut pool) = (u64::MAX, 0, Pool::Weights);
     for slot in launch.slots.iter().filter(|slot| slot.view == view) {
         let strides = &launch.strides[slot.strides.0..slot.strides.1];
@@ -117,7 +145,7 @@ fn part(launch: &Launch, view: usize, turns: &[u32], room: &Room) -> Result<Rang
     }
     let start = 4 * start / room.alignment * room.alignment;
     // Kernels see buffers as vectors of four words, and a binding is not empty.
-    let end = (4 * end).next_multiple_of(16).max(start + 16).min(room.pools[pool.index()]);
+    let end = (4 * end).next_multiple_of(16).max(start + 16).min(size);
     match end.saturating_sub(start) {
         bytes if bytes <= room.binding => Ok(start..end),
         bytes => Err(pool_error(pool.name(), bytes, "binding", room.binding)),

@@ -8,8 +8,8 @@ use super::arena::Arena;
 use super::device::Gpu;
 use super::mapping::Request;
 use super::program::{Operand, Pool};
+use super::recording::Recording;
 use super::table::Foreign;
-use super::workspace::{encode, encoder};
 use crate::error::Result;
 use crate::foreign::{Foreigns, Given, Room};
 
@@ -53,18 +53,18 @@ async fn arguments(gpu: &Gpu, arena: &mut Arena, name: &'static str, first: usiz
     let bytes = 4 * (count as u64 + 1);
     let staging = arena.staging(bytes)?;
     gpu.scoped(|| -> Result<()> {
-        let mut encoder = encoder(gpu, name);
-        encode(gpu, &mut encoder, arena, name, (first, Some(step.at)));
+        let mut recording = Recording::new(gpu, name);
+        recording.dispatches(arena, 0, (first, Some(step.at)));
         let mut at = 0;
         for arg in step.call.args.iter().filter(|arg| arg.len() > 0) {
-            let len = 4 * arg.len() as u64;
-            encoder.copy_buffer_to_buffer(arena.buffer(arg.pool)?, 4 * arg.offset as u64, &staging, at, len);
+            let len = arg.len() as u64;
+            recording.copy((arena.buffer(arg.pool)?, arg.offset as u64), (&staging, at), len);
             at += len;
         }
         if let Some((record, _)) = step.case {
-            encoder.copy_buffer_to_buffer(arena.buffer(Pool::Dispatch)?, 4 * u64::from(record), &staging, at, 4);
+            recording.copy((arena.buffer(Pool::Dispatch)?, record.into()), (&staging, at), 1);
         }
-        gpu.queue().submit([encoder.finish()]);
+        recording.submit();
         Ok(())
     })??;
     let mut words = vec![0.0; count + 1];

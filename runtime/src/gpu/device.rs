@@ -62,7 +62,7 @@ struct Shared {
 }
 
 /// The value of a future that is ready.
-fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
@@ -187,6 +187,19 @@ impl Gpu {
     /// Whether both are one device.
     pub(super) fn is_same(&self, other: &Gpu) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Has `record` write commands into an encoder, and submits them. Waits for nothing: what reads their results does.
+    ///
+    /// # Errors
+    /// What `record` gives, or if the device refuses the commands or is lost.
+    pub fn submit(&self, record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<()>) -> Result<()> {
+        self.scoped(|| {
+            let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            record(&mut encoder)?;
+            self.queue().submit([encoder.finish()]);
+            Ok(())
+        })?
     }
 
     /// The adapter's name, as its driver gives it.

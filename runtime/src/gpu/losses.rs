@@ -1,11 +1,12 @@
 //! Losses that are read late: a ring of results on the device and handles into it.
 //!
-//! Comes in: one record per training step, copied by the step's own submit. Goes out: handles. Always holds: a
+//! Comes in: one record per training step, copied by the step's own submission. Goes out: handles. Always holds: a
 //! record is overwritten only after its handle was dropped or has its value; steps wait for nobody otherwise.
 
 use super::arena::{create_staging, create_storage};
 use super::device::Gpu;
 use super::mapping::{Mapped, Request};
+use super::recording::Recording;
 use crate::device::Outcome;
 use crate::error::Result;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -68,15 +69,16 @@ impl Ring {
         cells[slot].upgrade().is_some_and(|cell| cell.record.get().is_none())
     }
 
-    /// Records the copy of a word of a buffer into a record: into that of a slot, at a position.
-    pub(super) fn copy(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        buffer: &wgpu::Buffer,
-        word: u64,
-        (slot, at): (usize, usize),
-    ) {
-        encoder.copy_buffer_to_buffer(buffer, 4 * word, &self.slots, 4 * (RECORD * slot + at) as u64, 4);
+    /// Records the copy of the records of steps, the first of which is given, from where they are one after the other.
+    pub(super) fn copy(&self, recording: &mut Recording, outcomes: &wgpu::Buffer, first: u64, steps: usize) {
+        let slot = Self::slot(first);
+        let before = steps.min(SLOTS - slot);
+        for (at, slot, count) in [(0, slot, before), (before, 0, steps - before)] {
+            if count > 0 {
+                let [at, slot, count] = [at, slot, count].map(|steps| (RECORD * steps) as u64);
+                recording.copy((outcomes, at), (&self.slots, slot), count);
+            }
+        }
     }
 
     /// The handle of a step that was submitted.

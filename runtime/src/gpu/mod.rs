@@ -5,6 +5,7 @@
 //! and never a panic, and a call at a shape that was seen before creates no buffer, bind group, pipeline or module.
 
 mod arena;
+mod array;
 mod backend;
 mod bindings;
 mod cache;
@@ -20,6 +21,7 @@ mod pool;
 #[doc(hidden)]
 pub mod profile;
 mod program;
+mod recording;
 mod split;
 mod table;
 mod training;
@@ -28,8 +30,18 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
+pub use array::GpuArray;
 pub use device::{Created, Gpu};
 pub use options::{Adapter, Options};
+
+pub(crate) use device::now;
+
+/// What emitted code names; programs do not.
+#[doc(hidden)]
+pub use {
+    array::{Lent, same_dims},
+    wgpu::CommandEncoder as Encoder,
+};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]

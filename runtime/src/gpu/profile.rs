@@ -80,28 +80,28 @@ impl Gpu {
     }
 }
 
-/// Records dispatches of a prepared plan, from a number on up to another one, with timestamps, if there is a measurement;
+/// Records dispatches of a prepared plan, of one of its steps, from a number on up to another one, with timestamps, if there is a measurement;
 /// says whether that is so.
 pub(super) fn record(
     gpu: &Gpu,
     encoder: &mut wgpu::CommandEncoder,
     arena: &Arena,
     call: &'static str,
-    (first, end): (usize, Option<usize>),
+    (step, first, end): (usize, usize, Option<usize>),
 ) -> bool {
     let mut profiler = gpu.profiler();
     let Some(Profiler { grain, parts }) = &mut *profiler else { return false };
     let entries: Vec<&'static str> = arena.entries().take(end.unwrap_or(usize::MAX)).collect();
     match grain {
         Grain::Calls => parts.push(part(gpu, encoder, vec![call], |encoder, set| {
-            arena.record(&mut pass(encoder, set, Some(0), Some(1)), first, end);
+            arena.record(&mut pass(encoder, set, Some(0), Some(1)), step, first, end);
         })),
         Grain::Dispatches => {
             for first in (first..entries.len()).step_by(MOST) {
                 let names = entries[first..].iter().copied().take(MOST).collect();
                 parts.push(part(gpu, encoder, names, |encoder, set| {
                     let last = entries.len().min(first + MOST);
-                    each(gpu, encoder, arena, set, first..last);
+                    each(gpu, encoder, arena, set, (step, first..last));
                 }));
             }
         }
@@ -137,19 +137,19 @@ fn each(
     encoder: &mut wgpu::CommandEncoder,
     arena: &Arena,
     set: &wgpu::QuerySet,
-    dispatches: core::ops::Range<usize>,
+    (step, dispatches): (usize, core::ops::Range<usize>),
 ) {
     let start = dispatches.start;
     if !gpu.device().features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_PASSES) {
         for at in dispatches {
             let (before, behind) = ((at == start).then_some(0), Some((at - start) as u32 + 1));
-            arena.record(&mut pass(encoder, set, before, behind), at, Some(at + 1));
+            arena.record(&mut pass(encoder, set, before, behind), step, at, Some(at + 1));
         }
         return;
     }
     let mut pass = pass(encoder, set, Some(0), None);
     for at in dispatches {
-        arena.record(&mut pass, at, Some(at + 1));
+        arena.record(&mut pass, step, at, Some(at + 1));
         pass.write_timestamp(set, (at - start) as u32 + 1);
     }
 }

@@ -29,15 +29,21 @@ pub enum Pool {
     Groups,
     /// The workgroups of the dispatches in branches.
     Dispatch,
+    /// What a training step came to, a word each: its loss, and whether it made its update.
+    Outcome,
     /// A part of what dies with the call or is read from it.
     Bank(usize),
+    /// One of the first results of a call.
+    Result(usize),
 }
 
 impl Pool {
+    /// How many results may have a pool of their own.
+    pub(super) const RESULTS: usize = 4;
     /// How many buffers scratch memory is spread over.
     pub const BANKS: usize = 4;
     /// Number of pools.
-    pub(super) const COUNT: usize = 7 + Self::BANKS;
+    pub(super) const COUNT: usize = 8 + Self::BANKS + Self::RESULTS;
 
     /// Position in a table of all pools.
     pub(super) const fn index(self) -> usize {
@@ -49,7 +55,9 @@ impl Pool {
             Self::Numbers => 4,
             Self::Groups => 5,
             Self::Dispatch => 6,
-            Self::Bank(bank) => 7 + bank,
+            Self::Outcome => 7,
+            Self::Bank(bank) => 8 + bank,
+            Self::Result(k) => 8 + Self::BANKS + k,
         }
     }
 
@@ -63,7 +71,9 @@ impl Pool {
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",
             Self::Dispatch => "dispatches",
+            Self::Outcome => "outcomes",
             Self::Bank(_) => "scratch memory",
+            Self::Result(_) => "results",
         }
     }
 }
@@ -256,10 +266,10 @@ pub struct Plan {
     pub dims: &'static [usize],
     /// Where the results are afterwards; of a step the loss is the first.
     pub results: &'static [Found],
-    /// Where a step says whether it made its update.
-    pub updated: Option<Found>,
     /// Words of each bank of scratch memory; `None` if the number overflows.
     pub banks: [Words; Pool::BANKS],
+    /// Whether each view of arguments is one of a single argument.
+    pub arguments_apart: bool,
     /// The dispatches.
     pub commands: &'static [Command],
 }

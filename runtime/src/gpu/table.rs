@@ -41,6 +41,8 @@ pub(super) struct Foreign {
 pub(super) struct CallTable<'a> {
     /// The `call` uniforms one after the other.
     pub(super) words: &'a mut Vec<u32>,
+    /// Which of these words are first words of slots in pools of which each step of a submission has a part of its own.
+    pub(super) of_steps: &'a mut Vec<(usize, Pool)>,
     pub(super) dispatches: &'a mut Vec<Dispatch>,
     pub(super) foreign: &'a mut Vec<Foreign>,
     /// The pool of dispatches before anything is chosen.
@@ -148,7 +150,10 @@ impl CallTable<'_> {
             self.words[dims + at] = value as u32;
         }
         // Slots count from where their views begin, and a kernel adds the turns: in 32 bits both together are what they are.
+        let slots = self.words.len();
         self.words.extend(self.launch.words.iter().map(|&word| word as u32));
+        let own = self.launch.slots.iter().filter(|slot| matches!(slot.pool, Pool::Numbers | Pool::Outcome));
+        self.of_steps.extend(own.map(|slot| (slots + slot.word, slot.pool)));
         self.words.resize(end, 0);
         Ok(())
     }

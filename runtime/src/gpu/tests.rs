@@ -14,14 +14,14 @@ static NET: Program = Program {
     entries: &[
         Entry { name: "hidden", enables: "", wgsl: "", writes: &[false, false, true] },
         Entry { name: "output", enables: "", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "loss", enables: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "loss", enables: "", wgsl: "", writes: &[false, false, true, true] },
         Entry { name: "gradient", enables: "", wgsl: "", writes: &[false, false, false, true, false, false, false] },
-        Entry { name: "update", enables: "", wgsl: "", writes: &[true, false, true, false, true, false, false] },
+        Entry { name: "update", enables: "", wgsl: "", writes: &[true, false, false, false, true, false, false, true] },
         Entry { name: "turn", enables: "", wgsl: "", writes: &[false, false, true] },
     ],
     loops: 4,
     dims: 2,
-    call: 4 + 2 + 4 + 7,
+    call: 4 + 2 + 3 + 8,
     foreign: Foreign { wgsl: "", first: usize::MAX },
     needs: Needs { workgroup_bytes: 256, workgroup_threads: 64 },
 };
@@ -68,19 +68,28 @@ impl Compiled for Plans {
     const SPEC: &'static ModelSpec = &SPEC;
 }
 
-/// Hidden values [B, 8], errors [B], predictions [B], the loss, the flag; and targets among the arguments.
-fn offsets(dims: &[usize]) -> [u64; 4] {
+/// Hidden values [B, 8], errors [B], predictions [B]; and targets among the arguments.
+fn offsets(dims: &[usize]) -> [u64; 3] {
     let count = dims[0] as u64;
-    [8 * count, 9 * count, 10 * count, (4 * count).next_multiple_of(64)]
+    [8 * count, 9 * count, (4 * count).next_multiple_of(64)]
 }
 
-/// So many workgroups of an entry point that has the first of these views.
-fn launch<'l>(groups: usize, dims: &[usize], launch: &'l mut Launch, views: usize) -> &'l mut Launch {
+/// So many workgroups of an entry point that has the first of these views, and one of the outcome, if it stores that.
+fn launch<'l>(
+    groups: usize,
+    dims: &[usize],
+    launch: &'l mut Launch,
+    (views, outcome): (usize, bool),
+) -> &'l mut Launch {
     let count = dims[0] as u64;
     launch.set(groups as u64);
     offsets(dims).into_iter().for_each(|offset| _ = launch.number(offset));
+    match outcome {
+        true => launch.slot(views, Pool::Outcome, 0, 2),
+        false => launch.number(0),
+    };
     let inputs = (4 * count).next_multiple_of(64) + count;
-    let all = [(Pool::Weights, 192), (Pool::Inputs, inputs), (Pool::Bank(0), 10 * count + 2), (Pool::Gradients, 192)];
+    let all = [(Pool::Weights, 192), (Pool::Inputs, inputs), (Pool::Bank(0), 10 * count), (Pool::Gradients, 192)];
     let all = all.into_iter().chain([(Pool::State, 1), (Pool::Numbers, 64), (Pool::Groups, 3)]);
     for (view, (pool, len)) in all.enumerate().take(views) {
         launch.slot(view, pool, 0, len);
@@ -88,9 +97,11 @@ fn launch<'l>(groups: usize, dims: &[usize], launch: &'l mut Launch, views: usiz
     launch
 }
 
-const ROWS: fn(&[usize], &mut Launch) = |dims, call| _ = launch(dims[0].div_ceil(64), dims, call, 3);
-const ONCE: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, 3);
-const ALL: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, 7);
+const ROWS: fn(&[usize], &mut Launch) = |dims, call| _ = launch(dims[0].div_ceil(64), dims, call, (3, false));
+const ONCE: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, (3, false));
+const LOSS: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, (3, true));
+const ALL: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, (7, false));
+const UPDATE: fn(&[usize], &mut Launch) = |dims, call| _ = launch(1, dims, call, (7, true));
 
 /// The word behind so many words for each row.
 const fn bank(words: fn(&[usize]) -> u64) -> Found {
@@ -123,8 +134,8 @@ impl Function for Predict {
         static PLAN: Plan = Plan {
             dims: &[1],
             results: &[bank(|dims| 9 * dims[0] as u64)],
-            updated: None,
             banks: BANKS,
+            arguments_apart: true,
             commands: &[Command::Dispatch { entry: 0, launch: ROWS }, Command::Dispatch { entry: 1, launch: ROWS }],
         };
         (&NET, &PLAN)
@@ -153,14 +164,14 @@ impl Step for Train {
     fn gpu() -> (&'static Program, &'static Plan) {
         static PLAN: Plan = Plan {
             dims: &[1],
-            results: &[bank(|dims| 10 * dims[0] as u64)],
-            updated: Some(bank(|dims| 10 * dims[0] as u64 + 1)),
+            results: &[Found { pool: Pool::Outcome, offset: |_| 0 }],
             banks: BANKS,
+            arguments_apart: true,
             commands: &[
                 Command::Dispatch { entry: 0, launch: ROWS },
-                Command::Dispatch { entry: 2, launch: ONCE },
+                Command::Dispatch { entry: 2, launch: LOSS },
                 Command::Dispatch { entry: 3, launch: ALL },
-                Command::Dispatch { entry: 4, launch: ALL },
+                Command::Dispatch { entry: 4, launch: UPDATE },
             ],
         };
         (&NET, &PLAN)
@@ -191,8 +202,8 @@ impl Function for Turns {
         static PLAN: Plan = Plan {
             dims: &[1],
             results: &[bank(|_| 0)],
-            updated: None,
             banks: BANKS,
+            arguments_apart: true,
             commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }],
         };
         (&NET, &PLAN)

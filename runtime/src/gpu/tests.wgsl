@@ -1,7 +1,7 @@
 // A network 4 -> 8 -> 1: weights [4, 8] at 0, bias [8] at 64, output weights [8] at 128.
 
-// The places of a call: errors, predictions, loss and flag in scratch memory, targets among the inputs.
-struct Call { loops: vec4<u32>, other: u32, count: u32, errors: u32, predictions: u32, loss: u32, targets: u32 }
+// The places of a call: errors and predictions in scratch memory, targets among the inputs, loss and flag among the outcomes.
+struct Call { loops: vec4<u32>, other: u32, count: u32, errors: u32, predictions: u32, targets: u32, outcome: u32 }
 
 @group(0) @binding(0) var<uniform> call: Call;
 @group(0) @binding(1) var<storage, read> parameters_r: array<u32>;
@@ -14,6 +14,8 @@ struct Call { loops: vec4<u32>, other: u32, count: u32, errors: u32, predictions
 @group(0) @binding(7) var<storage, read> groups_r: array<u32>;
 @group(0) @binding(3) var<storage, read> scratch_r: array<u32>;
 @group(0) @binding(3) var<storage, read_write> scratch_w: array<u32>;
+@group(0) @binding(4) var<storage, read_write> loss_w: array<u32>;
+@group(0) @binding(8) var<storage, read_write> outcome_w: array<u32>;
 
 fn parameter(i: u32) -> f32 { return bitcast<f32>(parameters_r[i]); }
 fn input(i: u32) -> f32 { return bitcast<f32>(inputs_r[i]); }
@@ -55,7 +57,7 @@ fn loss(@builtin(local_invocation_index) lane: u32) {
         workgroupBarrier();
         if lane < step { sums[lane] += sums[lane + step]; }
     }
-    if lane == 0u { scratch_w[call.loss] = bitcast<u32>(sums[0] / count); }
+    if lane == 0u { loss_w[call.outcome] = bitcast<u32>(sums[0] / count); }
 }
 
 @compute @workgroup_size(64)
@@ -77,10 +79,9 @@ fn gradient(@builtin(local_invocation_index) lane: u32) {
 
 @compute @workgroup_size(64)
 fn update(@builtin(local_invocation_index) lane: u32) {
-    let finite = (scratch_w[call.loss] & 0x7f800000u) != 0x7f800000u;
-    if lane == 0u { scratch_w[call.loss + 1u] = u32(finite); }
+    let finite = (outcome_w[call.outcome] & 0x7f800000u) != 0x7f800000u;
+    if lane == 0u { outcome_w[call.outcome + 1u] = u32(finite); }
     if !finite { return; }
-    
     for (var word = lane; word < 192u; word += 64u) {
         let old = bitcast<f32>(parameters_w[word]);
         parameters_w[word] = bitcast<u32>(old - bitcast<f32>(numbers_r[16u + groups_r[word / 64u]]) * bitcast<f32>(gradients_r[word]));

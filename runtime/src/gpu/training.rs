@@ -4,13 +4,14 @@
 //! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen, but for bind groups where it takes
 //! another batch than the step before.
 
-use super::arena::{Arena, at_least, create_storage};
+use super::arena::{Arena, Steps, create_storage};
 use super::calls;
 use super::device::Gpu;
 use super::losses::{Loss, Ring};
 use super::mapping::blocking;
 use super::program::Pool;
-use super::workspace::{Held, Workspace, encode, encoder, upload, words_of};
+use super::recording::Recording;
+use super::workspace::{Held, Workspace, upload, words_of};
 use crate::device::{Step, StepCall};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
@@ -30,8 +31,6 @@ pub struct Training {
     /// The version of the groups that the device has.
     groups_version: Option<u64>,
     ring: Arc<Ring>,
-    /// The numbers of steps that are submitted at once.
-    numbers: Option<wgpu::Buffer>,
     steps: u64,
     in_flight: VecDeque<wgpu::SubmissionIndex>,
 }
@@ -46,7 +45,6 @@ impl Training {
             groups: create_storage(gpu, Pool::Groups.name(), len.div_ceil(64))?,
             groups_version: None,
             ring: Arc::new(Ring::new(gpu)?),
-            numbers: None,
             steps: 0,
             in_flight: VecDeque::with_capacity(IN_FLIGHT + 1),
         })
@@ -86,24 +84,21 @@ impl Training {
         if let [(call, held)] = calls {
             return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(&held.buffer)).await?]);
         }
-        let all: Vec<f32> = calls.iter().flat_map(|(call, _)| call.numbers).copied().collect();
-        let create = || create_storage(gpu, Pool::Numbers.name(), all.len());
-        let numbers = at_least(&mut self.numbers, 4 * all.len() as u64, create)?.clone();
-        let mut encoder = encoder(gpu, S::NAME);
+        let steps = Steps { count: calls.len(), numbers: calls.first().map_or(0, |(call, _)| call.numbers.len()) };
+        let mut all = vec![0.0; steps.count * steps.words(Pool::Numbers)];
+        let mut recording = Recording::new(gpu, S::NAME);
         for (at, (call, held)) in calls.iter().enumerate() {
-            let arena = self.bind::<S>(gpu, parameters, workspace, call, Some(&held.buffer))?;
-            let bytes = 4 * call.numbers.len() as u64;
-            gpu.scoped(|| -> Result<()> {
-                let own = arena.buffer(Pool::Numbers)?;
-                encoder.copy_buffer_to_buffer(&numbers, at as u64 * bytes, own, 0, bytes);
-                self.record::<S>(gpu, &mut encoder, arena, call, (0, self.steps + at as u64))
-            })??;
+            let arena = self.bind::<S>(gpu, parameters, workspace, call, (steps, Some(&held.buffer)))?;
+            all[at * steps.words(Pool::Numbers)..][..call.numbers.len()].copy_from_slice(call.numbers);
+            gpu.scoped(|| recording.dispatches(arena, at, (0, None)))?;
         }
-        let submission = gpu.scoped(|| {
-            gpu.queue().write_buffer(&numbers, 0, bytemuck::cast_slice(&all));
+        let arena = workspace.arena(gpu, S::gpu().0)?;
+        let submission = gpu.scoped(|| -> Result<wgpu::SubmissionIndex> {
+            arena.write(Pool::Numbers, 0, &all)?;
             calls.iter().for_each(|(call, _)| self.upload_groups(gpu, call));
-            gpu.queue().submit([encoder.finish()])
-        })?;
+            self.ring.copy(&mut recording, arena.buffer(Pool::Outcome)?, self.steps, steps.count);
+            Ok(recording.submit())
+        })??;
         self.in_flight.push_back(submission);
         Ok(calls.iter().map(|_| self.submitted()).collect())
     }
@@ -117,7 +112,8 @@ impl Training {
         call: &StepCall<'_>,
         inputs: Option<&wgpu::Buffer>,
     ) -> Result<Loss> {
-        let arena = self.bind::<S>(gpu, parameters, workspace, call, inputs)?;
+        let steps = Steps { count: 1, numbers: call.numbers.len() };
+        let arena = self.bind::<S>(gpu, parameters, workspace, call, (steps, inputs))?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
         if split {
@@ -130,9 +126,10 @@ impl Training {
                 arena.write(Pool::Numbers, 0, call.numbers)?;
             }
             self.upload_groups(gpu, call);
-            let mut encoder = encoder(gpu, S::NAME);
-            self.record::<S>(gpu, &mut encoder, arena, call, (first, self.steps))?;
-            Ok(gpu.queue().submit([encoder.finish()]))
+            let mut recording = Recording::new(gpu, S::NAME);
+            recording.dispatches(arena, 0, (first, None));
+            self.ring.copy(&mut recording, arena.buffer(Pool::Outcome)?, self.steps, 1);
+            Ok(recording.submit())
         })??;
         self.in_flight.push_back(submission);
         Ok(self.submitted())
@@ -159,7 +156,7 @@ impl Training {
         parameters: &wgpu::Buffer,
         workspace: &'w mut Workspace,
         call: &StepCall<'_>,
-        inputs: Option<&wgpu::Buffer>,
+        (steps, inputs): (Steps, Option<&wgpu::Buffer>),
     ) -> Result<&'w mut Arena> {
         let (program, plan) = S::gpu();
         let arena = workspace.arena(gpu, program)?;
@@ -171,9 +168,10 @@ impl Training {
             Some(inputs) => arena.share(Pool::Inputs, inputs),
             None => arena.reserve(Pool::Inputs, words_of(call.inputs))?,
         }
-        arena.reserve(Pool::Numbers, call.numbers.len())?;
+        arena.reserve(Pool::Numbers, steps.count * steps.words(Pool::Numbers))?;
+        arena.reserve(Pool::Outcome, steps.count * steps.words(Pool::Outcome))?;
         arena.reserve_banks(plan, call.dims, S::NAME)?;
-        arena.prepare(plan, call.dims)?;
+        arena.prepare(plan, call.dims, steps)?;
         Ok(arena)
     }
 
@@ -183,24 +181,6 @@ impl Training {
             gpu.queue().write_buffer(&self.groups, 0, bytemuck::cast_slice(call.groups));
             self.groups_version = Some(call.groups_version);
         }
-    }
-
-    /// Records the dispatches of a step from a number on, and the copy of what it came to.
-    fn record<S: Step>(
-        &self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-        arena: &Arena,
-        call: &StepCall<'_>,
-        (first, step): (usize, u64),
-    ) -> Result<()> {
-        encode(gpu, encoder, arena, S::NAME, (first, None));
-        let (_, plan) = S::gpu();
-        for (at, found) in plan.results.first().into_iter().chain(&plan.updated).enumerate() {
-            let (buffer, word) = (arena.buffer(found.pool)?, (found.offset)(call.dims));
-            self.ring.copy(encoder, buffer, word, (Ring::slot(step), at));
-        }
-        Ok(())
     }
 
     /// The loss of a step that was submitted.

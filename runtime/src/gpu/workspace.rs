@@ -3,14 +3,18 @@
 //! Comes in: a function, its dimensions and the arguments' words. Goes out: the results' words, kept until the next
 //! call. Always holds: a call at dimensions no larger than earlier ones creates nothing on the device.
 
-use super::arena::{Arena, at_least, create_staging, create_storage};
+use super::arena::{Arena, Piece, Steps, at_least, create_staging, create_storage};
+use super::array::Lent;
 use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
+use super::pool::Resident;
 use super::program::{Plan, Pool, Program};
+use super::recording::Recording;
 use crate::device::{Function, Step};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::foreign::Foreigns;
+use alloc::vec::Vec;
 use precast_cpu::Words;
 
 /// Scratch memory for calls in sequence, made for the program of the first.
@@ -52,7 +56,12 @@ impl Workspace {
         }
         arena.reserve(Pool::Inputs, words_of(inputs))?;
         arena.reserve_banks(plan, dims, F::NAME)?;
-        arena.prepare(plan, dims)?;
+        for (k, found) in plan.results.iter().enumerate() {
+            if let Pool::Result(_) = found.pool {
+                arena.reserve(found.pool, F::result(dims, k).len)?;
+            }
+        }
+        arena.prepare(plan, dims, Steps::ONE)?;
         let lengths = || (0..plan.results.len()).map(|index| F::result(dims, index).len);
         let words = end(lengths());
         let bytes = 4 * words as u64;
@@ -67,13 +76,64 @@ impl Workspace {
             if !split {
                 upload(arena, inputs)?;
             }
-            let mut encoder = encoder(gpu, F::NAME);
-            encode(gpu, &mut encoder, arena, F::NAME, (first, None));
-            copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
-            gpu.queue().submit([encoder.finish()]);
+            let mut recording = Recording::new(gpu, F::NAME);
+            recording.dispatches(arena, 0, (first, None));
+            copy(&mut recording, arena, staging, (plan, dims), lengths())?;
+            recording.submit();
             Ok(())
         })??;
         self.receive(gpu, words).await
+    }
+
+    /// Records a call into an encoder of somebody else's, which reads arguments and writes results where they lie.
+    pub(crate) fn encode<F: Function>(
+        &mut self,
+        gpu: &Gpu,
+        parameters: &Resident,
+        session: Option<&Resident>,
+        dims: &[usize],
+        encoder: &mut wgpu::CommandEncoder,
+        (arguments, results): (&[Lent<'_>], &[Lent<'_>]),
+    ) -> Result<()> {
+        let (program, plan) = F::gpu();
+        can_encode::<F>(gpu, plan, dims, (arguments, results))?;
+        let arena = self.arena(gpu, program)?;
+        arena.share(Pool::Weights, &parameters.buffer);
+        if let Some(session) = session {
+            arena.share(Pool::State, &session.buffer);
+        }
+        let pieces: Vec<(Piece, usize)> = arguments.iter().map(|lent| (lent.piece.clone(), lent.words)).collect();
+        match plan.arguments_apart {
+            true => arena.share_arguments(&pieces),
+            false => {
+                arena.reserve(Pool::Inputs, arguments.iter().map(|lent| lent.words.next_multiple_of(ALIGN)).sum())?
+            }
+        }
+        arena.reserve_banks(plan, dims, F::NAME)?;
+        for (found, lent) in plan.results.iter().zip(results) {
+            if let Pool::Result(_) = found.pool {
+                arena.share_piece(found.pool, lent.piece.clone());
+            }
+        }
+        arena.prepare(plan, dims, Steps::ONE)?;
+        arena.lend();
+        if !plan.arguments_apart {
+            let (inputs, mut at) = (arena.buffer(Pool::Inputs)?, 0);
+            for (piece, words) in &pieces {
+                let bytes = 4 * *words as u64;
+                encoder.copy_buffer_to_buffer(&piece.buffer, piece.bytes.start, inputs, at, bytes);
+                at += 4 * words.next_multiple_of(ALIGN) as u64;
+            }
+        }
+        arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), 0, 0, None);
+        for (found, lent) in plan.results.iter().zip(results) {
+            if !matches!(found.pool, Pool::Result(_)) {
+                let (from, to) = (arena.buffer(found.pool)?, lent.piece);
+                let first = 4 * (found.offset)(dims);
+                encoder.copy_buffer_to_buffer(from, first, &to.buffer, to.bytes.start, 4 * lent.words as u64);
+            }
+        }
+        Ok(())
     }
 
     /// Reads the results of the training step before, which has left them in the scratch memory.
@@ -85,9 +145,9 @@ impl Workspace {
         let bytes = 4 * words as u64;
         let staging = at_least(staging, bytes, || create_staging(gpu, bytes))?;
         gpu.scoped(|| -> Result<()> {
-            let mut encoder = encoder(gpu, S::NAME);
-            copy(&mut encoder, arena, staging, (plan, dims), lengths())?;
-            gpu.queue().submit([encoder.finish()]);
+            let mut recording = Recording::new(gpu, S::NAME);
+            copy(&mut recording, arena, staging, (plan, dims), lengths())?;
+            recording.submit();
             Ok(())
         })??;
         self.receive(gpu, words).await
@@ -114,6 +174,47 @@ impl Workspace {
     }
 }
 
+/// Whether a call can be recorded that reads and writes these arrays: a device refuses what else there might be only when the encoder
+/// is finished, by a panic.
+fn can_encode<F: Function>(
+    gpu: &Gpu,
+    plan: &Plan,
+    dims: &[usize],
+    (arguments, results): (&[Lent<'_>], &[Lent<'_>]),
+) -> Result<()> {
+    let refused = |reason: String| Err(Error::Device { reason });
+    let name = F::NAME;
+    if plan.has_foreign() {
+        return refused(format!("`{name}` calls a closure of the program, which no encoder can"));
+    }
+    if arguments.iter().chain(results).any(|lent| !lent.gpu.is_same(gpu)) {
+        return refused(format!("an array that `{name}` is given is on another device than the model"));
+    }
+    for (k, result) in results.iter().enumerate() {
+        let expected = F::result(dims, k).len;
+        if result.words != expected {
+            let found = result.words;
+            return refused(format!(
+                "result {k} of `{name}` takes {expected} words of 4 bytes, and its array has {found}"
+            ));
+        }
+        if arguments.iter().chain(&results[..k]).any(|other| other.piece.buffer == result.piece.buffer) {
+            return refused(format!("`{name}` reads and writes arrays of one buffer, or writes two of one"));
+        }
+        let usage = result.piece.buffer.usage();
+        if !matches!(plan.results[k].pool, Pool::Result(_)) && !usage.contains(wgpu::BufferUsages::COPY_DST) {
+            return refused(format!(
+                "result {k} of `{name}` is copied, and the buffer of its array has the usage {usage:?}"
+            ));
+        }
+    }
+    let cannot = |lent: &Lent<'_>| !lent.piece.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC);
+    match !plan.arguments_apart && arguments.iter().any(cannot) {
+        true => refused(format!("arguments of `{name}` are copied, and a buffer has not the usage COPY_SRC")),
+        false => Ok(()),
+    }
+}
+
 /// Where results of these lengths end that are read back one after the other, each from an even word on, as numbers of 64 bits
 /// need it.
 fn end(lengths: impl Iterator<Item = usize>) -> usize {
@@ -122,7 +223,7 @@ fn end(lengths: impl Iterator<Item = usize>) -> usize {
 
 /// Records the copies of results of these lengths, one after the other.
 fn copy(
-    encoder: &mut wgpu::CommandEncoder,
+    recording: &mut Recording,
     arena: &Arena,
     staging: &wgpu::Buffer,
     (plan, dims): (&Plan, &[usize]),
@@ -130,15 +231,14 @@ fn copy(
 ) -> Result<()> {
     let mut at = 0;
     for (found, len) in plan.results.iter().zip(lengths) {
-        let offset = 4 * (found.offset)(dims);
-        encoder.copy_buffer_to_buffer(arena.buffer(found.pool)?, offset, staging, at, 4 * len as u64);
-        at += 4 * len.next_multiple_of(2) as u64;
+        recording.copy((arena.buffer(found.pool)?, (found.offset)(dims)), (staging, at), len as u64);
+        at += len.next_multiple_of(2) as u64;
     }
     Ok(())
 }
 
 /// Arguments begin on multiples of this many words, as the compiler has it (`ir/plan.rs`).
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 /// The words of all arguments.
 pub(super) fn words_of(inputs: &[&[f32]]) -> usize {
@@ -184,26 +284,4 @@ pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
         }
     });
     done
-}
-
-/// An encoder of a function.
-pub(super) fn encoder(gpu: &Gpu, name: &'static str) -> wgpu::CommandEncoder {
-    gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) })
-}
-
-/// Records dispatches of a prepared plan as one compute pass, from a number on up to another one.
-pub(super) fn encode(
-    gpu: &Gpu,
-    encoder: &mut wgpu::CommandEncoder,
-    arena: &Arena,
-    name: &'static str,
-    (first, end): (usize, Option<usize>),
-) {
-    #[cfg(feature = "profile")]
-    if super::profile::record(gpu, encoder, arena, name, (first, end)) {
-        return;
-    }
-    #[cfg(not(feature = "profile"))]
-    let _ = (gpu, name);
-    arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), first, end);
 }

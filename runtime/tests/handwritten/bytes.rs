@@ -29,7 +29,7 @@ impl<D: rt::Device> Bytes<D> {
         keep: &[bool],
         by: i16,
     ) -> rt::Result<(rt::Vec<[i8; 3]>, rt::Vec<bool>, i16)> {
-        let dims = plan::Shifted::bind(x, keep)?;
+        let dims = plan::Shifted::bind([x.len()], [keep.len()])?;
         let words0 = rt::Encoded::of(x)?;
         let words1 = rt::Encoded::of(keep)?;
         let words2 = rt::Encoded::of(::core::slice::from_ref(&by))?;
@@ -58,7 +58,7 @@ impl<D: rt::Device> Bytes<D> {
         out1: &mut [bool],
         out2: &mut i16,
     ) -> rt::Result<()> {
-        let dims = plan::Shifted::bind(x, keep)?;
+        let dims = plan::Shifted::bind([x.len()], [keep.len()])?;
         let words0 = rt::Encoded::of(x)?;
         let words1 = rt::Encoded::of(keep)?;
         let words2 = rt::Encoded::of(::core::slice::from_ref(&by))?;
@@ -78,7 +78,7 @@ impl<D: rt::Device> Bytes<D> {
 
     /// Halves of numbers.
     pub async fn halved_async(&self, x: rt::View<'_, rt::half::f16, 2>) -> rt::Result<rt::Tensor<rt::half::f16, 2>> {
-        let dims = plan::Halved::bind(x)?;
+        let dims = plan::Halved::bind(x.dims())?;
         let words0 = rt::Encoded::of(x.data())?;
         let mut out = rt::tensor::<rt::half::f16, _>("halved", [dims[0], dims[1]])?;
         let mut words_out = rt::Encoded::room(out.data_mut())?;
@@ -122,7 +122,7 @@ impl<D: rt::Device> BytesSession<'_, D> {
         keep: &[bool],
         by: i16,
     ) -> rt::Result<(&[[i8; 3]], &[bool], i16)> {
-        let dims = plan::Shifted::bind(x, keep)?;
+        let dims = plan::Shifted::bind([x.len()], [keep.len()])?;
         let words0 = self.session.__emitted_code_only_take(x)?;
         let words1 = self.session.__emitted_code_only_take(keep)?;
         let words2 = self.session.__emitted_code_only_take(::core::slice::from_ref(&by))?;
@@ -145,7 +145,7 @@ impl<D: rt::Device> BytesSession<'_, D> {
         &mut self,
         x: rt::View<'_, rt::half::f16, 2>,
     ) -> rt::Result<rt::View<'_, rt::half::f16, 2>> {
-        let dims = plan::Halved::bind(x)?;
+        let dims = plan::Halved::bind(x.dims())?;
         let words0 = self.session.__emitted_code_only_take(x.data())?;
         self.session.__emitted_code_only_call::<plan::Halved>(&dims, &[words0.words()]).await?;
         self.session.__emitted_code_only_keep(words0);
@@ -155,7 +155,7 @@ impl<D: rt::Device> BytesSession<'_, D> {
 
     /// The sum of all that was given.
     pub async fn next_async(&mut self, x: &[u8]) -> rt::Result<&[u8]> {
-        let dims = plan::Next::bind(self.session.__emitted_code_only_dims(), x)?;
+        let dims = plan::Next::bind(self.session.__emitted_code_only_dims(), [x.len()])?;
         let words0 = self.session.__emitted_code_only_take(x)?;
         self.session.__emitted_code_only_call_in::<plan::Plan_, plan::Next>(&dims, &[words0.words()]).await?;
         self.session.__emitted_code_only_keep(words0);
@@ -217,11 +217,11 @@ mod plan {
     pub(super) struct Shifted;
 
     impl Shifted {
-        pub(super) fn bind(x: &[[i8; 3]], keep: &[bool]) -> rt::Result<[usize; 1]> {
+        pub(super) fn bind(x: [usize; 1], keep: [usize; 1]) -> rt::Result<[usize; 1]> {
             static DIMS: [rt::Dim; 1] = [rt::Dim { name: "B", bound: core::option::Option::None }];
             let mut bindings = rt::Bindings::new(&DIMS);
-            bindings.name(0, "x", x.len())?;
-            bindings.name(0, "keep", keep.len())?;
+            bindings.name(0, "x", x[0])?;
+            bindings.name(0, "keep", keep[0])?;
             core::result::Result::Ok(bindings.finish())
         }
     }
@@ -262,12 +262,12 @@ mod plan {
     pub(super) struct Halved;
 
     impl Halved {
-        pub(super) fn bind(x: rt::View<'_, rt::half::f16, 2>) -> rt::Result<[usize; 2]> {
+        pub(super) fn bind(x: [usize; 2]) -> rt::Result<[usize; 2]> {
             static DIMS: [rt::Dim; 2] =
                 [rt::Dim { name: "B", bound: core::option::Option::None }, rt::Dim { name: "T", bound: None }];
             let mut bindings = rt::Bindings::new(&DIMS);
-            bindings.name(0, "x", x.dims()[0])?;
-            bindings.name(1, "x", x.dims()[1])?;
+            bindings.name(0, "x", x[0])?;
+            bindings.name(1, "x", x[1])?;
             core::result::Result::Ok(bindings.finish())
         }
     }
@@ -302,11 +302,11 @@ mod plan {
     pub(super) struct Next;
 
     impl Next {
-        pub(super) fn bind(session: &[usize], x: &[u8]) -> rt::Result<[usize; 1]> {
+        pub(super) fn bind(session: &[usize], x: [usize; 1]) -> rt::Result<[usize; 1]> {
             static DIMS: [rt::Dim; 1] = [rt::Dim { name: "S", bound: core::option::Option::None }];
             let mut bindings = rt::Bindings::new(&DIMS);
             bindings.session(&[0], session)?;
-            bindings.name(0, "x", x.len())?;
+            bindings.name(0, "x", x[0])?;
             core::result::Result::Ok(bindings.finish())
         }
     }

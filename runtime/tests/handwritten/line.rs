@@ -32,7 +32,7 @@ impl<D: rt::Device> Line<D> {
 
     /// As `predict`, without blocking.
     pub async fn predict_async(&self, x: &[[f64; 2]]) -> rt::Result<rt::Vec<f64>> {
-        let dims = plan::Predict::bind(x)?;
+        let dims = plan::Predict::bind([x.len()])?;
         let mut out = rt::zeros::<f64>(dims[0])?;
         let inputs = [rt::words(x)];
         self.weights.__emitted_code_only_call::<plan::Predict>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
@@ -152,7 +152,7 @@ impl<D: rt::Device> LineSession<'_, D> {
     where
         D: rt::Blocking,
     {
-        let dims = plan::Predict::bind(x)?;
+        let dims = plan::Predict::bind([x.len()])?;
         let device = self.session.device();
         rt::Blocking::wait(&device, self.session.__emitted_code_only_call::<plan::Predict>(&dims, &[rt::words(x)]))?;
         core::result::Result::Ok(rt::values::<f64>(self.session.__emitted_code_only_result::<plan::Predict>(&dims, 0)))
@@ -176,7 +176,7 @@ impl<D: rt::Device> LineTrainer<'_, rt::Sgd, D> {
 
     /// As `loss`, without blocking.
     pub async fn loss_async(&mut self, x: &[[f64; 2]], y: &[f64]) -> rt::Result<rt::Loss<D, f64>> {
-        let dims = plan::bind(x, y)?;
+        let dims = plan::bind([x.len()], [y.len()])?;
         self.trainer.__emitted_code_only_step::<plan::LossSgd>(&dims, &[rt::words(x), rt::words(y)]).await
     }
 
@@ -185,7 +185,7 @@ impl<D: rt::Device> LineTrainer<'_, rt::Sgd, D> {
     where
         D: rt::Blocking,
     {
-        let dims = plan::bind(x, y)?;
+        let dims = plan::bind([x.len()], [y.len()])?;
         let inputs = [rt::words(x), rt::words(y)];
         let device = self.trainer.device();
         let made = self.trainer.__emitted_code_only_gradients::<plan::LossGradients, _>(&dims, &inputs);
@@ -296,17 +296,17 @@ mod plan {
     pub(super) struct Predict;
 
     impl Predict {
-        pub(super) fn bind(x: &[[f64; 2]]) -> rt::Result<[usize; 1]> {
+        pub(super) fn bind(x: [usize; 1]) -> rt::Result<[usize; 1]> {
             let mut bindings = rt::Bindings::new(&DIMS);
-            bindings.name(0, "x", x.len())?;
+            bindings.name(0, "x", x[0])?;
             core::result::Result::Ok(bindings.finish())
         }
     }
 
-    pub(super) fn bind(x: &[[f64; 2]], y: &[f64]) -> rt::Result<[usize; 1]> {
+    pub(super) fn bind(x: [usize; 1], y: [usize; 1]) -> rt::Result<[usize; 1]> {
         let mut bindings = rt::Bindings::new(&DIMS);
-        bindings.name(0, "x", x.len())?;
-        bindings.name(0, "y", y.len())?;
+        bindings.name(0, "x", x[0])?;
+        bindings.name(0, "y", y[0])?;
         core::result::Result::Ok(bindings.finish())
     }
 

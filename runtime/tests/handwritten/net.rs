@@ -37,7 +37,7 @@ impl<D: rt::Device> Net<D> {
 
     /// As `scores`, without blocking.
     pub async fn scores_async(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>> {
-        let dims = plan::Scores::bind(point)?;
+        let dims = plan::Scores::bind([point.len()])?;
         let mut out = rt::zeros(dims[0])?;
         self.weights
             .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(&mut out)])
@@ -55,7 +55,7 @@ impl<D: rt::Device> Net<D> {
 
     /// As `scores`, into `out` and without blocking.
     pub async fn scores_into_async(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()> {
-        let dims = plan::Scores::bind(point)?;
+        let dims = plan::Scores::bind([point.len()])?;
         rt::room("out", out.len(), dims[0])?;
         self.weights
             .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(out)])
@@ -77,7 +77,7 @@ impl<D: rt::Device> Net<D> {
 
     /// As `loss`, without blocking.
     pub async fn loss_async(&self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32> {
-        let dims = plan::Loss::bind(point, class)?;
+        let dims = plan::Loss::bind([point.len()], [class.len()])?;
         let mut out = [0f32];
         let inputs = [rt::words(point), rt::words(class)];
         self.weights.__emitted_code_only_call::<plan::Loss>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
@@ -285,7 +285,7 @@ impl<D: rt::Device> NetSession<'_, D> {
 
     /// As `scores`, without blocking.
     pub async fn scores_async(&mut self, point: &[[f32; 2]]) -> rt::Result<&[[f32; 2]]> {
-        let dims = plan::Scores::bind(point)?;
+        let dims = plan::Scores::bind([point.len()])?;
         self.session.__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)]).await?;
         core::result::Result::Ok(rt::values(self.session.__emitted_code_only_result::<plan::Scores>(&dims, 0)))
     }
@@ -305,7 +305,7 @@ impl<D: rt::Device> NetSession<'_, D> {
 
     /// As `loss`, without blocking.
     pub async fn loss_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32> {
-        let dims = plan::Loss::bind(point, class)?;
+        let dims = plan::Loss::bind([point.len()], [class.len()])?;
         self.session.__emitted_code_only_call::<plan::Loss>(&dims, &[rt::words(point), rt::words(class)]).await?;
         core::result::Result::Ok(rt::scalar(self.session.__emitted_code_only_result::<plan::Loss>(&dims, 0)))
     }
@@ -341,7 +341,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
 
     /// As `loss`, without blocking.
     pub async fn loss_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Loss<D>> {
-        let dims = plan::Loss::bind(point, class)?;
+        let dims = plan::Loss::bind([point.len()], [class.len()])?;
         self.trainer.__emitted_code_only_step::<plan::LossAdamW>(&dims, &[rt::words(point), rt::words(class)]).await
     }
 
@@ -355,7 +355,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
 
     /// As `loss_gradients`, without blocking.
     pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients<Net>> {
-        let dims = plan::Loss::bind(point, class)?;
+        let dims = plan::Loss::bind([point.len()], [class.len()])?;
         self.trainer
             .__emitted_code_only_gradients::<plan::LossGradients, _>(&dims, &[rt::words(point), rt::words(class)])
             .await
@@ -477,9 +477,9 @@ mod plan {
 
     impl Scores {
         #[inline]
-        pub(super) fn bind(point: &[[f32; 2]]) -> rt::Result<[usize; 1]> {
+        pub(super) fn bind(point: [usize; 1]) -> rt::Result<[usize; 1]> {
             let mut bindings = rt::Bindings::new(&DIMS);
-            bindings.name(0, "point", point.len())?;
+            bindings.name(0, "point", point[0])?;
             core::result::Result::Ok(bindings.finish())
         }
     }
@@ -513,10 +513,10 @@ mod plan {
 
     impl Loss {
         #[inline]
-        pub(super) fn bind(point: &[[f32; 2]], class: &[u32]) -> rt::Result<[usize; 1]> {
+        pub(super) fn bind(point: [usize; 1], class: [usize; 1]) -> rt::Result<[usize; 1]> {
             let mut bindings = rt::Bindings::new(&DIMS);
-            bindings.name(0, "point", point.len())?;
-            bindings.name(0, "class", class.len())?;
+            bindings.name(0, "point", point[0])?;
+            bindings.name(0, "class", class[0])?;
             core::result::Result::Ok(bindings.finish())
         }
     }

@@ -250,6 +250,8 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),
         Pool::Bank(k) => ("bank", vec![field("index", number(k))]),
+        Pool::Outcome => ("outcome", vec![]),
+        Pool::Result(k) => ("result", vec![field("index", number(k))]),
     }
 }
 

@@ -168,6 +168,8 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "groups" => Pool::Groups,
         "scratch" => Pool::Scratch,
         "bank" => Pool::Bank(read.index("index")?),
+        "outcome" => Pool::Outcome,
+        "result" => Pool::Result(read.index("index")?),
         other => return Err(format!("no pool `{other}`")),
     })
 }

@@ -62,7 +62,9 @@ impl<'a> Run<'a> {
                 | Pool::State(_)
                 | Pool::Session
                 | Pool::Numbers
-                | Pool::Groups => {
+                | Pool::Groups
+                | Pool::Outcome
+                | Pool::Result(_) => {
                     ranges.push(None);
                     continue;
                 }

@@ -17,9 +17,10 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
-use crate::ir::plan::{ALIGN, Place, Plan, Plans, Pool, number_offset};
+use crate::ir::plan::{ALIGN, Place, Plan, Plans, Pool, RESULTS, number_offset};
 use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
-use std::collections::BTreeMap;
+use crate::ir::workgroup::BUFFERS;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use check::{Clash, check};
 use lifetime::{Lifetime, Order, Side};
@@ -74,11 +75,34 @@ fn place(model: &Model, program: Program<KernelId>, kernels: &[Kernel]) -> Plan 
     });
     let scratch = ends.remove(&Pool::Scratch).unwrap_or_default();
     let lifetimes = gpu.lifetimes(&program);
-    let lies = |buffer: BufferId| fixed(model, program.buffers[buffer.0].role).is_none();
+    let apart = apart(&program, &gpu);
+    let lies = |buffer: BufferId| {
+        fixed(model, program.buffers[buffer.0].role).is_none() && !apart.iter().any(|(known, ..)| *known == buffer)
+    };
     let banks = banks::banks(&program.buffers, &gpu, &lifetimes, &lies);
-    let (banked, ends) = pools(model, &program, &lifetimes, &|buffer| banks.get(&buffer).map(|&bank| Pool::Bank(bank)));
+    let (mut banked, ends) =
+        pools(model, &program, &lifetimes, &|buffer| banks.get(&buffer).map(|&bank| Pool::Bank(bank)));
+    for (buffer, pool, word) in apart {
+        banked[buffer.0] = Place { pool, offset: word.into(), len: program.buffers[buffer.0].len.clone() };
+    }
     let banks = std::array::from_fn(|bank| ends.get(&Pool::Bank(bank)).cloned().unwrap_or_default());
     Plan { program, places, scratch, banked, banks }
+}
+
+/// What of the results lies apart from a GPU's scratch memory, in which pool, and at which word: what a training step came to,
+/// or the results of a call, if no launch that touches one of them has too many buffers for a pool more.
+fn apart(program: &Program<KernelId>, order: &Order) -> Vec<(BufferId, Pool, i64)> {
+    let of = |role| program.buffers.iter().position(|buffer| buffer.role == role).map(BufferId);
+    if let (Some(loss), Some(updated)) = (of(Role::Result(0)), of(Role::Effect(Effect::Updated))) {
+        return vec![(loss, Pool::Outcome, 0), (updated, Pool::Outcome, 1)];
+    }
+    let is_few =
+        |uses: &Vec<(BufferId, bool)>| uses.iter().map(|(buffer, _)| buffer).collect::<BTreeSet<_>>().len() <= BUFFERS;
+    let fits = |result: BufferId| {
+        order.uses.iter().filter(|uses| uses.iter().any(|(buffer, _)| *buffer == result)).all(is_few)
+    };
+    let results = (0..RESULTS).filter_map(|k| Some((of(Role::Result(k))?, Pool::Result(k), 0)));
+    results.filter(|(result, ..)| fits(*result)).collect()
 }
 
 /// The place of each buffer, where `pool` tells that of scratch memory that has one, and the words of these pools.

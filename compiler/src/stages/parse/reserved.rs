@@ -93,7 +93,7 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     let (name, other_name) = (of.name.to_string(), other.name.to_string());
     let Some(suffix) = other_name.strip_prefix(&name) else { return false };
     match suffix {
-        "_async" | "_arena_bytes" | "_flops" => true,
+        "_async" | "_arena_bytes" | "_encode" | "_flops" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
         "_batch" | "_batch_async" | "_gradients" | "_gradients_async" => {
             !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub())

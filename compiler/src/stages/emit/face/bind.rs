@@ -1,10 +1,10 @@
-//! The check of a call's arguments. In: the arguments of a function and its named dimensions. Out: for each name of a
+//! The check of a call's arguments. In: the leading extents of the arguments of a function and its named dimensions. Out: for each name of a
 //! function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
 //! computed from them are compared; no extent and no position in the function's graph is negative then.
 
 use super::needs::{needs, position};
 use super::signature::checked;
-use super::tensor::{Form, Tensor};
+use super::tensor::Tensor;
 use super::{first_of, names};
 use crate::ir::model::Binder;
 use crate::ir::{Function, Model};
@@ -35,8 +35,8 @@ fn item(model: &Model, function: &Function) -> TokenStream {
         if tensor.leading.is_empty() {
             continue;
         }
-        let (name, ty) = (&argument.name, tensor.argument(&quote!(rt)));
-        params.push(quote!(#name: #ty));
+        let (name, rank) = (&argument.name, Literal::usize_unsuffixed(tensor.leading.len()));
+        params.push(quote!(#name: [usize; #rank]));
         axes(function, &tensor, name, &mut bound, &mut compared);
     }
     limits(model, function, &mut compared);
@@ -101,10 +101,7 @@ fn axes(
     let text = name.to_string();
     for (axis, dim) in tensor.leading.iter().enumerate() {
         let axis = Literal::usize_unsuffixed(axis);
-        let found = match tensor.form() {
-            Form::View(_) => quote!(#name.dims()[#axis]),
-            Form::Scalar | Form::Fixed | Form::Slice => quote!(#name.len()),
-        };
+        let found = quote!(#name[#axis]);
         let named = function.dims.iter().position(|named| Some(named.name.as_str()) == dim.as_name());
         if let Some(at) = named.map(Literal::usize_unsuffixed) {
             bound.extend(quote_spanned!(Span::mixed_site()=> bindings.name(#at, #text, #found)?;));

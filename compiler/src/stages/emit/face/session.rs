@@ -15,6 +15,18 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let doc = format!("Repeated calls of one `{name}` without allocation.");
     let methods = evaluated(model).map(|function| method(model, &Signature::new(model, function, rt), rt));
     let (dims, kept) = (dims(model), (!model.states.is_empty()).then(|| kept(model, rt)));
+    let encoded: TokenStream =
+        evaluated(model).filter_map(|function| encode(model, &Signature::new(model, function, rt), rt)).collect();
+    let on_gpu = (model.runs_on_gpus() && !encoded.is_empty()).then(|| {
+        quote_spanned! {Span::mixed_site()=>
+            #rt::if_gpu! {
+                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+                impl #session<'_, #rt::Gpu> {
+                    #encoded
+                }
+            }
+        }
+    });
     quote_spanned! {Span::mixed_site()=>
         #dims
 
@@ -30,6 +42,8 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
             #(#methods)*
             #kept
         }
+
+        #on_gpu
 
         impl<'m, D: #rt::Device> ::core::ops::Deref for #session<'m, D> {
             type Target = #rt::Session<'m, #name<D>>;
@@ -189,4 +203,58 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
             ::core::result::Result::Ok(#value)
         }
     }
+}
+
+/// `scores_encode`, which records the function into an encoder; none where a call is bound to more than extents.
+fn encode(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> Option<TokenStream> {
+    if !signature.is_bound_by_extents() {
+        return None;
+    }
+    let name = &signature.function.name;
+    let name_encode = format_ident!("{name}_encode");
+    let attrs = signature.attrs_with(&format!(
+        "Records `{name}` into an encoder. It runs when the encoder's commands are submitted, with the parameters of that time, reads \
+         its arguments where they are on the device, and overwrites the arrays for its results. Nothing is copied, and nothing waits."
+    ));
+    let (params, bind, plan) = (signature.array_params(), signature.bind_arrays(), &signature.plan);
+    let outs = signature.outs();
+    let results: Vec<TokenStream> = outs
+        .iter()
+        .zip(&signature.results)
+        .map(|(out, tensor)| {
+            let ty = tensor.array(rt);
+            quote!(#out: &#ty)
+        })
+        .collect();
+    let comma = (!signature.function.args.is_empty()).then(|| quote!(,));
+    let arguments = signature.function.args.iter().map(|argument| &argument.name);
+    let all = path(model, &Ident::new("Plan_", Span::call_site()));
+    let (statements, extents) = signature.extents(|_| true);
+    let same = outs.iter().zip(&extents).map(|(out, extents)| {
+        let text = out.to_string();
+        quote_spanned!(Span::mixed_site()=> #rt::gpu::same_dims(#text, #out.dims(), [#(#extents),*])?;)
+    });
+    Some(quote_spanned! {Span::mixed_site()=>
+        #attrs
+        ///
+        /// # Errors
+        /// If extents do not agree, an array for a result lies in the buffer of another array, arrays are on another device, the
+        /// function calls a closure of the program, or the device is lost.
+        pub fn #name_encode(
+            &mut self,
+            encoder: &mut #rt::gpu::Encoder,
+            #params #comma
+            #(#results),*
+        ) -> #rt::Result<()> {
+            #bind
+            #statements
+            #(#same)*
+            self.session.__emitted_code_only_encode::<#all, #plan>(
+                encoder,
+                &dims,
+                &[#(#arguments.__emitted_code_only_lent()),*],
+                &[#(#outs.__emitted_code_only_lent()),*],
+            )
+        }
+    })
 }

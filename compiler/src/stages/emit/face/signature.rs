@@ -3,7 +3,7 @@
 
 use super::tensor::{Form, Tensor};
 use super::{first_of, names, path};
-use crate::ir::model::{Binder, NamedDim, Results};
+use crate::ir::model::{Binder, Results};
 use crate::ir::{Dim, Function, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
@@ -105,20 +105,45 @@ impl<'m> Signature<'m> {
 
     /// Statements that check the arguments and bind `dims`, and then have `take` make words of what has none.
     pub(super) fn bind(&self, take: &TokenStream) -> TokenStream {
-        let binder = &self.binder;
-        let session = self
-            .function
-            .in_session
-            .then(|| quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_dims(),));
-        let bound = bound_arguments(self.function);
+        let dims = self.bind_extents(Tensor::extents);
         let encoded = self.encoded().map(|(argument, tensor, words)| {
             let slice = tensor.slice(argument);
             quote!(let #words = #take(#slice)?;)
         });
         quote_spanned! {Span::mixed_site()=>
-            let dims = #binder::bind(#session #(#bound),*)?;
+            #dims
             #(#encoded)*
         }
+    }
+
+    /// A statement that checks the leading extents of the arguments, which `extents` tells, and binds `dims`.
+    fn bind_extents(&self, extents: impl Fn(&Tensor, &Ident) -> TokenStream) -> TokenStream {
+        let (function, binder) = (self.function, &self.binder);
+        let session =
+            function.in_session.then(|| quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_dims(),));
+        let positions = positions(function).map(|k| function.args[k].name.to_token_stream());
+        let arguments = function.args.iter().zip(&self.arguments).filter(|(_, tensor)| !tensor.leading.is_empty());
+        let bound = positions.chain(arguments.map(|(argument, tensor)| extents(tensor, &argument.name)));
+        quote_spanned!(Span::mixed_site()=> let dims = #binder::bind(#session #(#bound),*)?;)
+    }
+
+    /// The same for arguments that are arrays on a GPU.
+    pub(super) fn bind_arrays(&self) -> TokenStream {
+        self.bind_extents(|_, name| quote!(#name.dims()))
+    }
+
+    /// Whether all that a call is bound to are extents, so that its arguments may be on a device.
+    pub(super) fn is_bound_by_extents(&self) -> bool {
+        positions(self.function).next().is_none()
+    }
+
+    /// The arguments as arrays on a GPU.
+    pub(super) fn array_params(&self) -> TokenStream {
+        let params = self.function.args.iter().zip(&self.arguments).map(|(argument, tensor)| {
+            let (name, ty) = (&argument.name, tensor.array(self.rt));
+            quote!(#name: &#ty)
+        });
+        quote!(#(#params),*)
     }
 
     /// Statements that have `keep` take the words back.
@@ -216,15 +241,12 @@ impl<'m> Signature<'m> {
     }
 }
 
-/// The arguments that are positions, then those that named dimensions or checked extents stand in.
-pub(super) fn bound_arguments(function: &Function) -> impl Iterator<Item = &Ident> {
-    let position = |dim: &NamedDim| match dim.binder {
-        Binder::Argument(k) => Some(&function.args[k].name),
+/// The numbers of the arguments that are positions.
+fn positions(function: &Function) -> impl Iterator<Item = usize> {
+    function.dims.iter().filter_map(|dim| match dim.binder {
+        Binder::Argument(k) => Some(k),
         Binder::Extents | Binder::Session => None,
-    };
-    let bound = |ty| !Tensor::new(ty).leading.is_empty();
-    let extents = function.args.iter().filter(move |argument| bound(&argument.ty)).map(|argument| &argument.name);
-    function.dims.iter().filter_map(position).chain(extents)
+    })
 }
 
 /// The value of an extent in the variable `dims`, `None` where it is too large: an expression.

@@ -114,6 +114,21 @@ impl Tensor {
         }
     }
 
+    /// The leading extents of an argument.
+    pub(super) fn extents(&self, argument: &Ident) -> TokenStream {
+        match self.form() {
+            Form::Scalar | Form::Fixed => quote!([]),
+            Form::Slice => quote!([#argument.len()]),
+            Form::View(_) => quote!(#argument.dims()),
+        }
+    }
+
+    /// The type of an array on a GPU that is an argument or takes a result.
+    pub(super) fn array(&self, rt: &TokenStream) -> TokenStream {
+        let (element, rank) = (self.element(rt), Literal::usize_unsuffixed(self.leading.len()));
+        quote!(#rt::gpu::GpuArray<#element, #rank>)
+    }
+
     /// The elements of an argument as a slice.
     pub(super) fn slice(&self, argument: &Ident) -> TokenStream {
         match self.form() {

@@ -422,7 +422,9 @@ impl<'a> Printer<'a> {
             | Pool::Numbers
             | Pool::Groups
             | Pool::Scratch
-            | Pool::Bank(_) => (offset, len),
+            | Pool::Bank(_)
+            | Pool::Outcome
+            | Pool::Result(_) => (offset, len),
         }
     }
 
@@ -443,7 +445,9 @@ impl<'a> Printer<'a> {
             | Pool::Session
             | Pool::Numbers
             | Pool::Scratch
-            | Pool::Bank(_) => {
+            | Pool::Bank(_)
+            | Pool::Outcome
+            | Pool::Result(_) => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -491,6 +495,6 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
-        Pool::Bank(_) => unreachable!("banks are a GPU's"),
+        Pool::Bank(_) | Pool::Outcome | Pool::Result(_) => unreachable!("these are a GPU's"),
     }
 }

@@ -12,7 +12,7 @@ use super::{Entries, EntryPoint, Module, choose, views};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::index::Atom as IndexAtom;
 use crate::ir::kernel::Kernel;
-use crate::ir::model::{Argument, Effect, Function};
+use crate::ir::model::{Argument, Function};
 use crate::ir::plan::{self, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::turns;
@@ -105,19 +105,15 @@ impl Table<'_> {
         let dims = self.function.dims.iter().map(|dim| position(&dim.name));
         let role = |role: Role| self.plan.program.buffers.iter().position(|buffer| buffer.role == role).map(BufferId);
         let results = (0..).map_while(|k| role(Role::Result(k))).map(|buffer| self.result(buffer));
-        let updated = role(Role::Effect(Effect::Updated)).map(|buffer| self.result(buffer));
-        let updated = match updated {
-            Some(updated) => quote!(::core::option::Option::Some(#updated)),
-            None => quote!(::core::option::Option::None),
-        };
         let commands = self.commands(&self.plan.program.steps, &mut vec![]);
+        let apart = self.plan.sees_arguments_apart();
         let banks = self.plan.banks.iter().map(|words| words_of_bank(self.function, words));
         quote! {
             rt::gpu::Plan {
                 dims: &[#(#dims),*],
                 results: &[#(#results),*],
-                updated: #updated,
                 banks: [#(#banks),*],
+                arguments_apart: #apart,
                 commands: &[#(#commands),*],
             }
         }
@@ -292,7 +288,9 @@ impl Table<'_> {
             | plan::Pool::Numbers
             | plan::Pool::Groups
             | plan::Pool::Scratch
-            | plan::Pool::Bank(_) => Dim::default(),
+            | plan::Pool::Bank(_)
+            | plan::Pool::Outcome
+            | plan::Pool::Result(_) => Dim::default(),
         };
         base + place.offset.clone()
     }

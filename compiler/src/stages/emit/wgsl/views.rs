@@ -29,6 +29,10 @@ pub(super) enum Pool {
     Groups,
     /// A part of what dies with the call or is read from it.
     Bank(usize),
+    /// The loss of a step, and whether it made its update.
+    Outcome,
+    /// A result of a call.
+    Result(usize),
 }
 
 impl Pool {
@@ -42,6 +46,8 @@ impl Pool {
             plan::Pool::Numbers => Pool::Numbers,
             plan::Pool::Groups => Pool::Groups,
             plan::Pool::Bank(bank) => Pool::Bank(bank),
+            plan::Pool::Outcome => Pool::Outcome,
+            plan::Pool::Result(k) => Pool::Result(k),
             // What no step of a GPU uses has no words anywhere.
             plan::Pool::Scratch => Pool::Bank(0),
         }
@@ -56,9 +62,14 @@ impl Pool {
             Pool::Inputs => "Inputs",
             Pool::Numbers => "Numbers",
             Pool::Groups => "Groups",
+            Pool::Outcome => "Outcome",
             Pool::Bank(bank) => {
                 let bank = Literal::usize_unsuffixed(bank);
                 return quote!(rt::gpu::Pool::Bank(#bank));
+            }
+            Pool::Result(k) => {
+                let k = Literal::usize_unsuffixed(k);
+                return quote!(rt::gpu::Pool::Result(#k));
             }
         };
         let name = format_ident!("{name}");

@@ -1,0 +1,261 @@
+//! Arrays on a GPU: calls that are recorded into an encoder read and write buffers of the program's own, and give what calls give.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+use precast::Error;
+use precast::gpu::GpuArray;
+use precast::prelude::*;
+use tests::{gpu, limited, rows};
+use wgpu::BufferUsages;
+
+model! {
+    /// Scores, with what else functions may have.
+    pub struct Net {
+        hidden: Linear(32, 24),
+        output: Linear(24, 5),
+        state total: f32[5],
+    }
+
+    impl Net {
+        pub fn scores(&self, x: f32[B, 32]) -> f32[B, 5] { self.output(relu(self.hidden(x))) }
+
+        /// Several arguments, of several shapes and types.
+        pub fn mixed(
+            &self,
+            image: u8[B, T, 3],
+            keep: bool[B],
+            weights: f32[3],
+            scale: f32,
+            offset: i32[T],
+        ) -> (f32[B, T], bool[B], i32[T]) {
+            let grey = sum(cast(image, f32) * weights, axis = -1) * scale;
+            (where(unsqueeze(keep, 1), grey, zeros([B, T])), !keep, offset + 1)
+        }
+
+        /// More results than have pools of their own.
+        pub fn many(&self, x: f32[N]) -> (f32[N], f32[N], f32[N], f32[N], f32[N], f32) {
+            (x + 1.0, x * 2.0, x - 3.0, x * x, -x, sum(x))
+        }
+
+        /// More arguments than a kernel can bind.
+        pub fn sum_of_ten(
+            &self, a: f32[N], b: f32[N], c: f32[N], d: f32[N], e: f32[N],
+            f: f32[N], g: f32[N], h: f32[N], i: f32[N], j: f32[N],
+        ) -> f32[N] {
+            a + 2.0 * b + 3.0 * c + 4.0 * d + 5.0 * e + 6.0 * f + 7.0 * g + 8.0 * h + 9.0 * i + 10.0 * j
+        }
+
+        pub fn add(&mut self, x: f32[B, 32]) -> f32[5] {
+            self.total += sum(self.scores(x), axis = 0);
+            self.total
+        }
+
+        pub fn rest(&self, x: f32[N, 2], y: f32[2 * N]) -> f32[N] { x[_, 0] + y[..N] }
+    }
+}
+
+fn near(found: &[f32], expected: &[f32]) {
+    assert_eq!(found.len(), expected.len());
+    assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-5), "{found:?} instead of {expected:?}");
+}
+
+/// What a device says of a call that it does not record.
+fn refused(result: precast::Result<()>) -> String {
+    match result {
+        Err(Error::Device { reason }) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_recorded_call_gives_what_a_call_gives() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    // Two shapes in one encoder, the second one of which needs other tables and more memory than the first.
+    let (few, many) = (rows::<32>(3, 1), rows::<32>(700, 2));
+    let [x, y] = [&few, &many].map(|rows| GpuArray::from_slice(&gpu, rows).unwrap());
+    let [p, q] = [3, 700].map(|count| GpuArray::<[f32; 5]>::new(&gpu, [count]).unwrap());
+    gpu.submit(|encoder| {
+        session.scores_encode(encoder, &x, &p)?;
+        session.scores_encode(encoder, &y, &q)
+    })
+    .unwrap();
+    for (rows, scores) in [(&few, &p), (&many, &q)] {
+        near(scores.read().unwrap().as_flattened(), session.scores(rows).unwrap().as_flattened());
+    }
+    // A call between the recording and the submission, of another shape, changes nothing of what is recorded.
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    q.write(&[[7.0; 5]; 700]).unwrap();
+    session.scores_encode(&mut encoder, &y, &q).unwrap();
+    let expected = session.scores(&few).unwrap().to_vec();
+    x.write(&many[..3]).unwrap();
+    session.scores_encode(&mut encoder, &x, &p).unwrap();
+    gpu.queue().submit([encoder.finish()]);
+    near(q.read().unwrap().as_flattened(), session.scores(&many).unwrap().as_flattened());
+    near(p.read().unwrap().as_flattened(), &q.read().unwrap().as_flattened()[..15]);
+    near(session.scores(&few).unwrap().as_flattened(), expected.as_flattened());
+}
+
+#[test]
+fn arrays_are_of_all_types_and_shapes() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let (b, t) = (5, 7);
+    let image: Vec<[u8; 3]> = (0..b * t).map(|n| [n as u8, (3 * n) as u8, (7 * n) as u8]).collect();
+    let keep = [true, false, true, true, false];
+    let (weights, scale, offset) = ([0.3, 0.6, 0.1], 0.5, [-3, -2, -1, 0, 1, 2, 3]);
+    let (grey, not, next) = {
+        let view = View::new(&image, [b, t]).unwrap();
+        let (grey, not, next) = session.mixed(view, &keep, &weights, scale, &offset).unwrap();
+        (grey.data().to_vec(), not.to_vec(), next.to_vec())
+    };
+    let on_gpu = GpuArray::<[u8; 3], 2>::new(&gpu, [b, t]).unwrap();
+    on_gpu.write(&image).unwrap();
+    let one = GpuArray::<f32, 0>::new(&gpu, []).unwrap();
+    one.write(&[scale]).unwrap();
+    let three = GpuArray::<[f32; 3], 0>::new(&gpu, []).unwrap();
+    three.write(&[weights]).unwrap();
+    let keep = GpuArray::from_slice(&gpu, &keep).unwrap();
+    let offset = GpuArray::from_slice(&gpu, &offset).unwrap();
+    let out0 = GpuArray::<f32, 2>::new(&gpu, [b, t]).unwrap();
+    let (out1, out2) = (GpuArray::<bool>::new(&gpu, [b]).unwrap(), GpuArray::<i32>::new(&gpu, [t]).unwrap());
+    gpu.submit(|encoder| session.mixed_encode(encoder, &on_gpu, &keep, &three, &one, &offset, &out0, &out1, &out2))
+        .unwrap();
+    near(&out0.read().unwrap(), &grey);
+    assert_eq!((out1.read().unwrap(), out2.read().unwrap()), (not, next));
+    assert_eq!((out0.dims(), on_gpu.dims(), one.dims()), ([b, t], [b, t], []));
+}
+
+#[test]
+fn more_arrays_than_a_kernel_binds_are_copied() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let x: Vec<f32> = rows::<1>(77, 3).concat();
+    let arrays: Vec<GpuArray<f32>> = (0..10).map(|_| GpuArray::from_slice(&gpu, &x).unwrap()).collect();
+    let [a, b, c, d, e, f, g, h, i, j] = &arrays[..] else { panic!("there are ten") };
+    let sum = GpuArray::new(&gpu, [77]).unwrap();
+    gpu.submit(|encoder| session.sum_of_ten_encode(encoder, a, b, c, d, e, f, g, h, i, j, &sum)).unwrap();
+    near(&sum.read().unwrap(), &x.iter().map(|x| 55.0 * x).collect::<Vec<_>>());
+    // The call after it reads its arguments where they lie.
+    let total = GpuArray::<f32, 0>::new(&gpu, []).unwrap();
+    gpu.submit(|encoder| session.many_encode(encoder, a, b, c, d, e, f, &total)).unwrap();
+    let of = |f: fn(f32) -> f32| x.iter().map(|&x| f(x)).collect::<Vec<_>>();
+    near(&b.read().unwrap(), &of(|x| x + 1.0));
+    near(&c.read().unwrap(), &of(|x| x * 2.0));
+    near(&d.read().unwrap(), &of(|x| x - 3.0));
+    near(&e.read().unwrap(), &of(|x| x * x));
+    near(&f.read().unwrap(), &of(|x| -x));
+    near(&total.read().unwrap(), &[x.iter().sum()]);
+}
+
+#[test]
+fn states_follow_the_order_of_submissions() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let (mut session, mut other) = (net.session(), net.session());
+    let rows = rows::<32>(9, 4);
+    let x = GpuArray::from_slice(&gpu, &rows).unwrap();
+    let total = GpuArray::<[f32; 5], 0>::new(&gpu, []).unwrap();
+    for _ in 0..3 {
+        gpu.submit(|encoder| {
+            session.add_encode(encoder, &x, &total)?;
+            session.add_encode(encoder, &x, &total)
+        })
+        .unwrap();
+        other.add(&rows).unwrap();
+        let expected = *other.add(&rows).unwrap();
+        near(total.read().unwrap().as_flattened(), &expected);
+    }
+    near(session.add(&rows).unwrap(), other.add(&rows).unwrap());
+}
+
+#[test]
+fn buffers_of_the_program_are_read_and_written_in_its_own_frame() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let rows = rows::<32>(6, 5);
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let alignment = device.limits().min_storage_buffer_offset_alignment as u64;
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let create = |usage| {
+        device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 4096, usage, mapped_at_creation: false })
+    };
+    let (source, own, result) =
+        (create(usage | BufferUsages::COPY_SRC), create(usage), create(usage | BufferUsages::COPY_SRC));
+    let bytes: Vec<u8> = rows.as_flattened().iter().flat_map(|x| x.to_ne_bytes()).collect();
+    queue.write_buffer(&source, 0, &bytes);
+    let x = GpuArray::<[f32; 32]>::from_buffer(&gpu, &own, 4 * alignment, [6]).unwrap();
+    let p = GpuArray::<[f32; 5]>::from_buffer(&gpu, &result, 2 * alignment, [6]).unwrap();
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(&source, 0, &own, x.offset(), 768);
+    session.scores_encode(&mut encoder, &x, &p).unwrap();
+    encoder.copy_buffer_to_buffer(&result, p.offset(), &source, 0, 120);
+    queue.submit([encoder.finish()]);
+    let copied = GpuArray::<[f32; 5]>::from_buffer(&gpu, &source, 0, [6]).unwrap();
+    let expected = net.scores(&rows).unwrap();
+    near(copied.read().unwrap().as_flattened(), expected.as_flattened());
+    // What lies before the result is as it was.
+    let before = GpuArray::<u32>::from_buffer(&gpu, &result, 0, [alignment as usize / 2]).unwrap();
+    assert!(before.read().unwrap().iter().all(|&word| word == 0));
+}
+
+#[test]
+fn nothing_is_created_for_arrays_that_were_seen() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let x = GpuArray::from_slice(&gpu, &rows::<32>(8, 6)).unwrap();
+    let p = GpuArray::new(&gpu, [8]).unwrap();
+    let mut created = None;
+    for _ in 0..3 {
+        gpu.submit(|encoder| session.scores_encode(encoder, &x, &p)).unwrap();
+        assert!(created.is_none_or(|created| created == gpu.created()));
+        created = Some(gpu.created());
+    }
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let buffer = |usage, size| {
+        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        gpu.device().create_buffer(&descriptor)
+    };
+    let storage = buffer(BufferUsages::STORAGE, 2048);
+    let array = |buffer: &wgpu::Buffer, offset, count| {
+        GpuArray::<[f32; 32]>::from_buffer(&gpu, buffer, offset, [count]).map(|_| ())
+    };
+    assert!(
+        refused(array(&buffer(BufferUsages::COPY_DST, 2048), 0, 1)).contains("has the usage BufferUsages(COPY_DST)")
+    );
+    assert!(refused(array(&storage, 4, 1)).contains("begins at byte 4, which is no multiple of"));
+    assert!(refused(array(&storage, 0, 17)).contains("takes 2176 bytes from byte 0 on, and its buffer has 2048"));
+    assert!(matches!(array(&storage, 0, usize::MAX / 4), Err(Error::Memory { .. })));
+    assert!(matches!(GpuArray::<u8, 2>::new(&gpu, [usize::MAX, 2]), Err(Error::Memory { .. })));
+    let x = GpuArray::<[f32; 32]>::from_buffer(&gpu, &storage, 0, [2]).unwrap();
+    let same = GpuArray::<[f32; 5]>::from_buffer(&gpu, &storage, 1024, [2]).unwrap();
+    let (p, three) = (GpuArray::<[f32; 5]>::new(&gpu, [2]).unwrap(), GpuArray::<[f32; 5]>::new(&gpu, [3]).unwrap());
+    let mut record = |x: &GpuArray<[f32; 32]>, p: &GpuArray<[f32; 5]>| {
+        refused(gpu.submit(|encoder| session.scores_encode(encoder, x, p)))
+    };
+    assert_eq!(record(&x, &three), "the result `out` is [2], and its array [3]");
+    assert!(record(&x, &same).contains("`scores` reads and writes arrays of one buffer"));
+    assert!(refused(x.write(&[])).contains("an array of 2 elements is written 0"));
+    if let Some(other) = limited(|_| {}) {
+        let elsewhere = GpuArray::new(&other, [2]).unwrap();
+        assert!(record(&x, &elsewhere).contains("is on another device than the model"));
+    }
+    let none = GpuArray::<[f32; 32]>::new(&gpu, [0]).unwrap();
+    let result = gpu.submit(|encoder| session.scores_encode(encoder, &none, &p));
+    assert!(matches!(result, Err(Error::Empty { .. } | Error::Dimension { .. })), "{result:?}");
+    let (x, y) = (GpuArray::<[f32; 2]>::new(&gpu, [3]).unwrap(), GpuArray::<f32>::new(&gpu, [5]).unwrap());
+    let out = GpuArray::new(&gpu, [3]).unwrap();
+    let result = gpu.submit(|encoder| session.rest_encode(encoder, &x, &y, &out));
+    assert!(matches!(result, Err(Error::Extent { .. })), "{result:?}");
+}
