@@ -117,7 +117,7 @@ impl Dumps {
         }
         let emitted = crate::stages::emit::wgsl::wgsl(model, plans);
         self.push(model, "emit", "wgsl", emitted.wgsl);
-        for (kind, text) in [("split.wgsl", emitted.split), ("foreign.wgsl", emitted.foreign)] {
+        for (kind, text) in [("halves.wgsl", emitted.halves), ("foreign.wgsl", emitted.foreign)] {
             if !text.is_empty() {
                 self.push(model, "emit", kind, text);
             }

@@ -304,8 +304,11 @@ fn products_of_halves_have_entry_points_of_their_own() {
     ];
     for function in functions {
         let text = |attribute: &str| format!("{attribute} pub struct Net {{}} impl Net {{ pub fn {function} }}");
-        let (split, plain) = (compiled(&text("#[model(precision = split)]")), compiled(&text("")));
-        assert!(split.contains("coopMultiplyAdd") && split.contains("wgpu_cooperative_matrix"), "{function}");
+        let plain = compiled(&text(""));
+        for precision in ["split", "mixed"] {
+            let halves = compiled(&text(&format!("#[model(precision = {precision})]")));
+            assert!(halves.contains("coopMultiplyAdd") && halves.contains("wgpu_cooperative_matrix"), "{function}");
+        }
         assert!(!plain.contains("coopMultiplyAdd") && !plain.contains("wgpu_cooperative_matrix"), "{function}");
     }
     let short = "pub struct Net {} impl Net { pub fn f(x: f32[B, 9], y: f32[9, 90]) -> f32[B, 90] { matmul(x, y) } }";

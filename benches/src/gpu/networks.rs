@@ -21,6 +21,9 @@ model! {
     /// The same, with products of halves.
     #[model(precision = split)]
     pub struct GptSplit = W6(dim = 384, heads = 6, context = 256, layers = 6);
+    /// The same, with numbers of products rounded to halves.
+    #[model(precision = mixed)]
+    pub struct GptMixed = W6(dim = 384, heads = 6, context = 256, layers = 6);
 }
 
 model! {
@@ -49,6 +52,10 @@ model! {
     /// The same, with products of halves.
     #[model(precision = split)]
     pub struct ResNet18Split = ResNet18;
+
+    /// The same, with numbers of products rounded to halves.
+    #[model(precision = mixed)]
+    pub struct ResNet18Mixed = ResNet18;
 }
 
 /// Characters of a window of the GPT, and windows of a step.
@@ -125,6 +132,7 @@ macro_rules! gpt {
 pub(super) fn gpt(bench: &Bench<'_>) {
     gpt!(bench, "gpt", Gpt, GptTrainer);
     gpt!(bench, "gpt_split", GptSplit, GptSplitTrainer);
+    gpt!(bench, "gpt_mixed", GptMixed, GptMixedTrainer);
 }
 
 /// Lines for images that are classified, and for a step.
@@ -157,6 +165,14 @@ pub(super) fn resnet18(bench: &Bench<'_>) {
         ResNet18Split,
         ResNet18SplitDims,
         ResNet18SplitTrainer
+    );
+    resnet18!(
+        bench,
+        "resnet18_infer_mixed",
+        "resnet18_step_mixed",
+        ResNet18Mixed,
+        ResNet18MixedDims,
+        ResNet18MixedTrainer
     );
 }
 

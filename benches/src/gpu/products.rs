@@ -1,8 +1,8 @@
 //! Products of matrices whose factors and results stay on the device.
 //!
 //! In: a device. Out: a line for each size. Always: the right factor is a parameter, as in a layer, and rows are a named
-//! dimension, as those of a batch are; what `split` is in a name of computes products of f32 as three of halves, where the device
-//! does. Letters say which factors are transposed, as in BLAS.
+//! dimension, as those of a batch are; what `split` or `mixed` is in a name of computes products of f32 as three or one of halves,
+//! where the device does. Letters say which factors are transposed, as in BLAS.
 
 use super::Bench;
 use super::report::Work;
@@ -80,6 +80,25 @@ model! {
     /// Of a gradient.
     #[model(precision = split)]
     pub struct SplitGradient = Gradient;
+
+    /// 1024².
+    #[model(precision = mixed)]
+    pub struct Mixed = Product(k = 1024, n = 1024);
+    /// 2048².
+    #[model(precision = mixed)]
+    pub struct Mixed2048 = Product(k = 2048, n = 2048);
+    /// 4096².
+    #[model(precision = mixed)]
+    pub struct Mixed4096 = Product(k = 4096, n = 4096);
+    /// 8192².
+    #[model(precision = mixed)]
+    pub struct Mixed8192 = Product(k = 8192, n = 8192);
+    /// Of a layer.
+    #[model(precision = mixed)]
+    pub struct MixedLayer = Layer;
+    /// Of a gradient.
+    #[model(precision = mixed)]
+    pub struct MixedGradient = Gradient;
 }
 
 /// A line for a product of so many rows, whose left factor is an expression.
@@ -119,6 +138,19 @@ pub(super) fn all(bench: &Bench<'_>) {
         "split_tn_4096x4096x4096",
         SplitGradient,
         SplitGradientDims,
+        4096,
+        View::new(matrix::<4096>(4096, 1).as_flattened(), [4096; 2])?
+    );
+    product!(bench, "mixed_1024x1024x1024", Mixed, MixedDims, 1024, &matrix::<1024>(1024, 1));
+    product!(bench, "mixed_2048x2048x2048", Mixed2048, Mixed2048Dims, 2048, &matrix::<2048>(2048, 1));
+    product!(bench, "mixed_4096x4096x4096", Mixed4096, Mixed4096Dims, 4096, &matrix::<4096>(4096, 1));
+    product!(bench, "mixed_8192x8192x8192", Mixed8192, Mixed8192Dims, 8192, &matrix::<8192>(8192, 1));
+    product!(bench, "mixed_nt_4096x4096x4096", MixedLayer, MixedLayerDims, 4096, &matrix::<4096>(4096, 1));
+    product!(
+        bench,
+        "mixed_tn_4096x4096x4096",
+        MixedGradient,
+        MixedGradientDims,
         4096,
         View::new(matrix::<4096>(4096, 1).as_flattened(), [4096; 2])?
     );

@@ -83,8 +83,8 @@ impl<'k> Reading<'k> {
     /// What is brought to shared memory at once.
     pub fn word(&self, way: Way) -> Word {
         match way {
-            Way::Split(_) if self.is_along_terms() && self.is_vector(Word::Along) => Word::Along,
-            Way::Split(_) | Way::Plain(_) => Word::Beside,
+            Way::Halves(_) if self.is_along_terms() && self.is_vector(Word::Along) => Word::Along,
+            Way::Halves(_) | Way::Plain(_) => Word::Beside,
         }
     }
 

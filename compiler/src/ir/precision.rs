@@ -12,6 +12,8 @@ pub enum Precision {
     /// Parameters are f32, and a GPU with cooperative matrices makes products of them as three products of halves (f16), whose sums
     /// are f32.
     Split,
+    /// The same with one product, of numbers that are rounded to halves.
+    Mixed,
     /// Parameters, their gradients and the states of optimisers are f64.
     F64,
     /// The upper half of an f32: 8 bits of exponent and 8 of precision. Sums are f32.
@@ -22,14 +24,15 @@ pub enum Precision {
 
 impl Precision {
     /// All of them.
-    pub const ALL: [Precision; 5] =
-        [Precision::F32, Precision::Split, Precision::F64, Precision::Bf16, Precision::Int8];
+    pub const ALL: [Precision; 6] =
+        [Precision::F32, Precision::Split, Precision::Mixed, Precision::F64, Precision::Bf16, Precision::Int8];
 
     /// As the user writes it.
     pub fn name(self) -> &'static str {
         match self {
             Precision::F32 => "f32",
             Precision::Split => "split",
+            Precision::Mixed => "mixed",
             Precision::F64 => "f64",
             Precision::Bf16 => "bf16",
             Precision::Int8 => "int8",
@@ -39,7 +42,7 @@ impl Precision {
     /// The type of the parameters.
     pub fn float(self) -> DType {
         match self {
-            Precision::F32 | Precision::Split | Precision::Bf16 | Precision::Int8 => DType::F32,
+            Precision::F32 | Precision::Split | Precision::Mixed | Precision::Bf16 | Precision::Int8 => DType::F32,
             Precision::F64 => DType::F64,
         }
     }
@@ -47,14 +50,23 @@ impl Precision {
     /// Whether products with parameters read fewer bits than those have.
     pub fn is_narrow(self) -> bool {
         match self {
-            Precision::F32 | Precision::Split | Precision::F64 => false,
+            Precision::F32 | Precision::Split | Precision::Mixed | Precision::F64 => false,
             Precision::Bf16 | Precision::Int8 => true,
         }
     }
 
-    /// What remains of it in a step of training, whose products have nearly the same errors if they are split.
+    /// What remains of it in a step of training, which is rounded on a GPU alone.
     pub fn in_training(self) -> Precision {
-        if self == Precision::Split { self } else { Precision::F32 }
+        if self.halves().is_some() { self } else { Precision::F32 }
+    }
+
+    /// Of how many halves the numbers of a product are the sums, on a GPU with cooperative matrices.
+    pub fn halves(self) -> Option<u32> {
+        match self {
+            Precision::Split => Some(2),
+            Precision::Mixed => Some(1),
+            Precision::F32 | Precision::F64 | Precision::Bf16 | Precision::Int8 => None,
+        }
     }
 
     /// The one of that name.

@@ -10,13 +10,16 @@ const BANKS: u32 = 8;
 /// The most rows, columns or terms of a tile.
 pub(super) const LONGEST_SIDE: u32 = 1024;
 /// Bytes of shared memory of a device with cooperative matrices.
-pub const SPLIT_SHARED: u32 = 48 << 10;
+pub const HALVES_SHARED: u32 = 48 << 10;
 /// Rows, columns and terms of a cooperative matrix.
 pub const FRAGMENT: u32 = 16;
 /// Words of four in a cooperative matrix of f32.
 pub const FRAGMENT_FOURS: u32 = FRAGMENT * FRAGMENT / 4;
 /// Invocations that have a cooperative matrix together.
 pub const LANES: u32 = 32;
+/// The most terms that cooperative matrices add up where elements are rounded to halves: what they cut off is a tenth of what that
+/// rounds.
+pub const ROUNDED_BLOCK: u32 = 8192;
 /// Halves between two lines of shared memory, so that lines beside each other begin in different banks.
 const BETWEEN: u32 = 8;
 
@@ -28,7 +31,7 @@ pub struct Tiles {
     /// For many, where a call says how many there are.
     pub larger: Option<Tile>,
     /// For devices with cooperative matrices, where the model allows sums of products of halves; few results and many.
-    pub split: [Option<SplitTile>; 2],
+    pub halves: [Option<HalvesTile>; 2],
 }
 
 /// One of the ways to make a contraction, with an entry point of its own.
@@ -37,7 +40,7 @@ pub enum Way {
     /// In tiles that all devices run.
     Plain(Tile),
     /// By cooperative matrices of halves.
-    Split(SplitTile),
+    Halves(HalvesTile),
 }
 
 /// A tile of a contraction's result. Rows and columns are those of the result as it lies in memory
@@ -59,9 +62,12 @@ pub struct Tile {
     pub block: Option<u32>,
 }
 
-/// A tile whose operands are each the sum of two halves (`f16`), of which cooperative matrices make three products.
+/// A tile whose operands are each the sum of two halves (`f16`), of which cooperative matrices make three products, or are rounded to
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct SplitTile {
+pub struct HalvesTile {
+    /// Of how many halves an element is the sum.
+    pub halves: u32,
     /// Rows.
     pub rows: u32,
     /// Columns.
@@ -78,13 +84,13 @@ pub struct SplitTile {
 impl Tiles {
     /// Those of few results alone, on all devices.
     pub fn plain(own: Tile) -> Tiles {
-        Tiles { own, larger: None, split: [None; 2] }
+        Tiles { own, larger: None, halves: [None; 2] }
     }
 
     /// All ways, the first of which every device has for every call.
     pub fn ways(self) -> impl Iterator<Item = Way> {
         let plain = [Some(self.own), self.larger].into_iter().flatten().map(Way::Plain);
-        plain.chain(self.split.into_iter().flatten().map(Way::Split))
+        plain.chain(self.halves.into_iter().flatten().map(Way::Halves))
     }
 
     /// The tiles that need no cooperative matrices.
@@ -96,7 +102,7 @@ impl Tiles {
     pub(super) fn error(self) -> Option<&'static str> {
         self.ways().find_map(|way| match way {
             Way::Plain(tile) => tile.error(),
-            Way::Split(tile) => tile.error(),
+            Way::Halves(tile) => tile.error(),
         })
     }
 }
@@ -105,14 +111,14 @@ impl Way {
     /// Rows and columns.
     pub fn sides(self) -> [u32; 2] {
         match self {
-            Way::Plain(Tile { rows, columns, .. }) | Way::Split(SplitTile { rows, columns, .. }) => [rows, columns],
+            Way::Plain(Tile { rows, columns, .. }) | Way::Halves(HalvesTile { rows, columns, .. }) => [rows, columns],
         }
     }
 
     /// Terms of the sum that are in shared memory at once.
     pub fn depth(self) -> u32 {
         match self {
-            Way::Plain(Tile { depth, .. }) | Way::Split(SplitTile { depth, .. }) => depth,
+            Way::Plain(Tile { depth, .. }) | Way::Halves(HalvesTile { depth, .. }) => depth,
         }
     }
 
@@ -120,7 +126,7 @@ impl Way {
     pub fn invocations(self) -> u32 {
         match self {
             Way::Plain(tile) => tile.invocations(),
-            Way::Split(tile) => tile.invocations(),
+            Way::Halves(tile) => tile.invocations(),
         }
     }
 
@@ -128,7 +134,7 @@ impl Way {
     pub fn bytes(self) -> u32 {
         match self {
             Way::Plain(tile) => tile.bytes(),
-            Way::Split(tile) => tile.bytes(),
+            Way::Halves(tile) => tile.bytes(),
         }
     }
 
@@ -137,7 +143,7 @@ impl Way {
     pub fn cost(self, terms: Option<i64>) -> u32 {
         let percent = match self {
             Way::Plain(tile) => tile.speed(),
-            Way::Split(tile) => tile.speed(terms),
+            Way::Halves(tile) => tile.speed(terms),
         };
         let [rows, columns] = self.sides();
         rows * columns * 100 / percent
@@ -201,7 +207,7 @@ impl Tile {
     }
 }
 
-impl SplitTile {
+impl HalvesTile {
     /// Subgroups of a workgroup.
     pub fn subgroups(&self) -> u32 {
         (self.rows / self.subgroup_tile[0]) * (self.columns / self.subgroup_tile[1])
@@ -225,14 +231,14 @@ impl SplitTile {
     /// Halves of a slab of one side: lines along the side, or along the terms.
     pub fn slab(&self, side: usize, is_along_terms: bool) -> u32 {
         let length = [self.rows, self.columns][side];
-        if is_along_terms { length * SplitTile::pitch(self.depth) } else { self.depth * SplitTile::pitch(length) }
+        if is_along_terms { length * HalvesTile::pitch(self.depth) } else { self.depth * HalvesTile::pitch(length) }
     }
 
-    /// Bytes of shared memory: slabs of both operands' two halves, whichever way their lines go, a matrix for each of some
-    /// subgroups, and two words for each row and each column.
+    /// Bytes of shared memory: slabs of both operands' halves, whichever way their lines go, a matrix for each of some subgroups, and
+    /// two words for each row and each column.
     pub fn bytes(&self) -> u32 {
         let slabs: u32 = [0, 1].iter().map(|&side| self.slab(side, false).max(self.slab(side, true))).sum();
-        2 * 2 * slabs + 4 * (self.at_once() * FRAGMENT * FRAGMENT + 2 * (self.rows + self.columns) + 1)
+        2 * self.halves * slabs + 4 * (self.at_once() * FRAGMENT * FRAGMENT + 2 * (self.rows + self.columns) + 1)
     }
 
     /// Whether it is one for many results.
@@ -243,13 +249,19 @@ impl SplitTile {
     /// How fast it is, in percent of the largest tile that all devices run: as fast as it multiplies, but for the time that it takes to
     /// find the range of its elements and to bring its sums through shared memory, which is that of some hundred terms.
     fn speed(&self, terms: Option<i64>) -> u32 {
-        let (speed, others) = if self.is_large() { (240, 300) } else { (180, 600) };
+        let (speed, others) = match (self.halves, self.rows * self.columns) {
+            (2, 16_384..) => (240, 300),
+            (2, _) => (180, 600),
+            (_, 32_768..) => (560, 600),
+            (_, 16_384..) => (400, 500),
+            (_, _) => (280, 900),
+        };
         terms.map_or(speed, |terms| (speed * terms / (terms + others)).clamp(1, speed)) as u32
     }
 
     /// What is wrong with it, if its parts do not make a whole.
     fn error(&self) -> Option<&'static str> {
-        let SplitTile { rows, columns, depth, subgroup_tile, block } = *self;
+        let HalvesTile { halves, rows, columns, depth, subgroup_tile, block } = *self;
         let sides = [rows, columns, depth, subgroup_tile[0], subgroup_tile[1]];
         if !sides.iter().all(|side| (FRAGMENT..=LONGEST_SIDE).contains(side) && side.is_multiple_of(FRAGMENT)) {
             return Some("a tile is not made of cooperative matrices");
@@ -260,9 +272,15 @@ impl SplitTile {
         if !self.subgroups().is_multiple_of(2) {
             return Some("a tile's subgroups are no pairs");
         }
-        if !(block <= TILE_BLOCK && block > 0 && block.is_multiple_of(depth)) {
+        let most = match halves {
+            1 => ROUNDED_BLOCK,
+            2 => TILE_BLOCK,
+            _ => return Some("an element is the sum of one half or of two"),
+        };
+        if !(block <= most && block > 0 && block.is_multiple_of(depth)) {
             return Some("the blocks of a tile are not made of its steps");
         }
-        (self.bytes() > SPLIT_SHARED).then_some("a tile shares more memory than devices with cooperative matrices have")
+        (self.bytes() > HALVES_SHARED)
+            .then_some("a tile shares more memory than devices with cooperative matrices have")
     }
 }

@@ -95,7 +95,7 @@ impl Arena {
     /// An arena for plans of one program.
     pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
         let pipelines = gpu.pipelines(program)?;
-        let split = program.entries.iter().any(|entry| !entry.enables.is_empty()) && gpu.splits()?;
+        let halves = program.entries.iter().any(|entry| !entry.enables.is_empty()) && gpu.multiplies_halves()?;
         Ok(Self {
             gpu: gpu.clone(),
             program,
@@ -115,7 +115,7 @@ impl Arena {
             foreign: Vec::new(),
             staging: None,
             records: Vec::new(),
-            launch: Launch { split, ..Launch::default() },
+            launch: Launch { halves, ..Launch::default() },
         })
     }
 

@@ -3,10 +3,10 @@
 //! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
 //! error of the device escapes as a panic, and once the device is lost every method says so.
 
+use super::halves;
 use super::options::{Adapter, Options};
 use super::pipelines::{Pipelines, experimental};
 use super::program::Program;
-use super::split;
 use crate::error::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ struct Shared {
     /// Whether threads that wait do not sleep.
     busy: bool,
     /// Whether it makes products of halves, once somebody has asked.
-    splits: OnceLock<bool>,
+    halves: OnceLock<bool>,
     /// Compiled programs, by address.
     programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
     /// The measurement that is going on.
@@ -127,8 +127,8 @@ impl Gpu {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = choose(&instance, choice).await?;
         let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
-        let has_matrices = split::has_matrices(&adapter);
-        let optional = optional | if has_matrices { split::FEATURES } else { wgpu::Features::empty() };
+        let has_matrices = halves::has_matrices(&adapter);
+        let optional = optional | if has_matrices { halves::FEATURES } else { wgpu::Features::empty() };
         #[cfg(feature = "profile")]
         let optional = optional | super::profile::FEATURES;
         let (device, queue) = adapter
@@ -166,7 +166,7 @@ impl Gpu {
             counters: Default::default(),
             cache,
             busy,
-            splits: OnceLock::new(),
+            halves: OnceLock::new(),
             programs: Mutex::default(),
             #[cfg(feature = "profile")]
             profiler: Mutex::default(),
@@ -218,28 +218,28 @@ impl Gpu {
         self.shared.lost.load(Ordering::Acquire)
     }
 
-    /// Whether models with `precision = split` run their products on this device as three products of halves, by cooperative
-    /// matrices: it has such of 16 × 16 halves with sums in f32, subgroups of 32 invocations, workgroups of 256 with 48 KiB of shared
+    /// Whether models with `precision = split` or `mixed` run their products on this device as products of halves, by cooperative
+    /// matrices (tensor cores): it has such of 16 × 16 halves with sums in f32, subgroups of 32 invocations, workgroups of 256 with 48 KiB of shared
     /// memory, and has passed a check of some milliseconds, which the first question waits for, and so does the first session or trainer
     /// of such a model. Elsewhere, as in browsers, these models compute in f32.
     ///
     /// A device that the caller opened has them if it was opened with wgpu's features `EXPERIMENTAL_COOPERATIVE_MATRIX` and
     /// `SHADER_F16`, with experimental features enabled and such limits, on an adapter whose `cooperative_matrix_properties` have these
     /// matrices. A device that is lost has none.
-    pub fn splits_products(&self) -> bool {
-        self.splits().unwrap_or(false)
+    pub fn has_cooperative_matrices(&self) -> bool {
+        self.multiplies_halves().unwrap_or(false)
     }
 
     /// The same, where a device that is lost is an error.
-    pub(super) fn splits(&self) -> Result<bool> {
-        if let Some(&known) = self.shared.splits.get() {
+    pub(super) fn multiplies_halves(&self) -> Result<bool> {
+        if let Some(&known) = self.shared.halves.get() {
             return Ok(known);
         }
         // A device that refuses the check has no such products.
-        let works = split::works(self).unwrap_or(false);
+        let works = halves::works(self).unwrap_or(false);
         self.alive()?;
         // Several threads may ask the device at once, and get one answer.
-        Ok(*self.shared.splits.get_or_init(|| works))
+        Ok(*self.shared.halves.get_or_init(|| works))
     }
 
     /// What was created on this device so far.

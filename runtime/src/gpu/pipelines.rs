@@ -165,7 +165,7 @@ fn create_cache(gpu: &Gpu, kept: Option<&Kept>) -> wgpu::PipelineCache {
 pub(super) fn experimental(is_wanted: bool) -> wgpu::ExperimentalFeatures {
     match is_wanted {
         // SAFETY: what wgpu warns of is undefined behaviour of programs that misuse such features. Cooperative matrices are used by
-        // entry points of the compiler alone, whose accesses are in bounds and in uniform control flow, and by split.wgsl.
+        // entry points of the compiler alone, whose accesses are in bounds and in uniform control flow, and by halves.wgsl.
         true => unsafe { wgpu::ExperimentalFeatures::enabled() },
         false => wgpu::ExperimentalFeatures::disabled(),
     }

@@ -95,7 +95,7 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// Whether the device makes products of halves.
-    pub(super) split: bool,
+    pub(super) halves: bool,
     pub(super) groups: u64,
     /// What the entry point is told behind the named dimensions: the first words of slots in their pools, and other numbers.
     pub(super) words: Vec<u64>,
@@ -112,7 +112,7 @@ pub struct Way {
     /// What a workgroup costs.
     pub cost: u64,
     /// Whether it is for devices that make products of halves alone.
-    pub split: bool,
+    pub halves: bool,
 }
 
 /// A range of words that an entry point touches.
@@ -143,7 +143,7 @@ impl Launch {
 
     /// The same for one of several ways to do the same: no workgroups if another way costs less.
     pub fn set_way(&mut self, way: usize, ways: &[Way]) -> &mut Self {
-        let can = ways.iter().enumerate().filter(|(_, way)| self.split || !way.split);
+        let can = ways.iter().enumerate().filter(|(_, way)| self.halves || !way.halves);
         let best = can.min_by_key(|(_, way)| way.total());
         self.set(if best.is_some_and(|(best, _)| best == way) { ways[way].groups } else { 0 })
     }

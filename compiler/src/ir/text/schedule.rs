@@ -7,7 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::tile::{SplitTile, Tile, Tiles};
+use crate::ir::tile::{HalvesTile, Tile, Tiles};
 use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Workgroup};
 
 type Parsed<T> = Result<T, String>;
@@ -70,11 +70,11 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
             let taken = taken.chain(optional("block", block)).chain(several("at_once", at_once));
             invocations.into_iter().chain(cooperative).chain(several("rows", rows)).chain(taken).collect()
         }
-        Some(Workgroup::Tiles(Tiles { own, larger, split: [few, many] })) => {
+        Some(Workgroup::Tiles(Tiles { own, larger, halves: [few, many] })) => {
             let larger = larger.map(|tile| field("larger", Datum::Record(print_tile(tile))));
-            let split =
-                |key: &str, tile: Option<SplitTile>| tile.map(|tile| field(key, Datum::Record(print_split(tile))));
-            let others = larger.into_iter().chain(split("split", few)).chain(split("split_larger", many));
+            let halves =
+                |key: &str, tile: Option<HalvesTile>| tile.map(|tile| field(key, Datum::Record(print_halves(tile))));
+            let others = larger.into_iter().chain(halves("halves", few)).chain(halves("halves_larger", many));
             [of("tile")].into_iter().chain(print_tile(own)).chain(others).collect()
         }
         Some(Workgroup::Attend(AttendGroup::Single { invocations })) => {
@@ -98,10 +98,11 @@ fn print_tile(tile: Tile) -> Fields {
     sides.into_iter().chain(rest).collect()
 }
 
-fn print_split(tile: SplitTile) -> Fields {
-    let SplitTile { rows, columns, depth, subgroup_tile, block } = tile;
+fn print_halves(tile: HalvesTile) -> Fields {
+    let HalvesTile { halves, rows, columns, depth, subgroup_tile, block } = tile;
     let sides = field("sides", numbers(&[rows, columns, depth]));
-    vec![sides, field("subgroup_tile", numbers(&subgroup_tile)), field("block", number(block as usize))]
+    let halves = field("halves", number(halves as usize));
+    vec![halves, sides, field("subgroup_tile", numbers(&subgroup_tile)), field("block", number(block as usize))]
 }
 
 /// The fields of the line `rows`.
@@ -180,10 +181,10 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
             })
         }
         "tile" => {
-            read.only(&["of", "sides", "thread_tile", "slices", "block", "larger", "split", "split_larger"])?;
-            let split = |key: &str| other(read, key, parse_split);
-            let (larger, split) = (other(read, "larger", parse_tile)?, [split("split")?, split("split_larger")?]);
-            Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger, split })
+            read.only(&["of", "sides", "thread_tile", "slices", "block", "larger", "halves", "halves_larger"])?;
+            let halves = |key: &str| other(read, key, parse_halves);
+            let (larger, halves) = (other(read, "larger", parse_tile)?, [halves("halves")?, halves("halves_larger")?]);
+            Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger, halves })
         }
         "attend" => Workgroup::Attend(if read.find("sides").is_some() {
             read.only(&["of", "sides", "thread_tile"])?;
@@ -220,11 +221,12 @@ fn other<T>(read: &Read<'_>, key: &str, parse: fn(&Read<'_>) -> Parsed<T>) -> Pa
     }
 }
 
-fn parse_split(read: &Read<'_>) -> Parsed<SplitTile> {
-    read.only(&["sides", "subgroup_tile", "block"])?;
+fn parse_halves(read: &Read<'_>) -> Parsed<HalvesTile> {
+    read.only(&["halves", "sides", "subgroup_tile", "block"])?;
     let [rows, columns, depth] = sides(read, "sides")?;
     let (subgroup_tile, block) = (sides(read, "subgroup_tile")?, narrow(read.index("block")?)?);
-    Ok(SplitTile { rows, columns, depth, subgroup_tile, block })
+    let halves = narrow(read.index("halves")?)?;
+    Ok(HalvesTile { halves, rows, columns, depth, subgroup_tile, block })
 }
 
 fn parse_tile(read: &Read<'_>) -> Parsed<Tile> {

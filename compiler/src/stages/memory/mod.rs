@@ -102,7 +102,7 @@ fn apart(program: &Program<KernelId>, order: &Order) -> Vec<(BufferId, Pool, i64
         order.uses.iter().filter(|uses| uses.iter().any(|(buffer, _)| *buffer == result)).all(is_few)
     };
     let results = (0..RESULTS).filter_map(|k| Some((of(Role::Result(k))?, Pool::Result(k), 0)));
-    results.filter(|(result, ..)| fits(*result)).collect()
+    results.filter(|(result, ..)| !program.buffers[result.0].len.is(0) && fits(*result)).collect()
 }
 
 /// The place of each buffer, where `pool` tells that of scratch memory that has one, and the words of these pools.

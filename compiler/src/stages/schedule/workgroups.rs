@@ -11,7 +11,7 @@ use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::precision::Precision;
 use crate::ir::program::{Program, for_each_launch};
-use crate::ir::tile::{FRAGMENT, SplitTile, Tile, Tiles};
+use crate::ir::tile::{FRAGMENT, HalvesTile, ROUNDED_BLOCK, Tile, Tiles};
 use crate::ir::ty::DType;
 use crate::ir::workgroup::{
     INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Workgroup,
@@ -46,10 +46,10 @@ fn workgroup(kernel: &Kernel, precision: Precision) -> Option<Workgroup> {
             Some(Workgroup::Rows(rows(kernel, &elements, &[], false)))
         }
         Skeleton::Contract { k, lhs, rhs, .. } => {
-            let is_split = precision == Precision::Split && kernel.product_dtype(lhs, rhs) == DType::F32;
+            let parts = precision.halves().filter(|_| kernel.product_dtype(lhs, rhs) == DType::F32);
             let of = |sides: Sides| {
-                let split = if is_split { halves(kernel, &sides, k) } else { [None; 2] };
-                Workgroup::Tiles(Tiles { split, ..tiles(kernel, &sides, k) })
+                let halves = parts.map_or([None; 2], |parts| halves(kernel, &sides, k, parts));
+                Workgroup::Tiles(Tiles { halves, ..tiles(kernel, &sides, k) })
             };
             Sides::of(kernel).map(of)
         }
@@ -128,11 +128,16 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
 
 /// The tiles of cooperative matrices: one for as many results as there are, or two where a call says how many; none for sums that
 /// are too short to be worth it.
-fn halves(kernel: &Kernel, sides: &Sides, k: &[usize]) -> [Option<SplitTile>; 2] {
-    let [few, many] = SPLIT;
+fn halves(kernel: &Kernel, sides: &Sides, k: &[usize], parts: u32) -> [Option<HalvesTile>; 2] {
     let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes));
+    let terms = extent(kernel, k);
+    let (few, many) = match parts {
+        1 if is_wide(&extents[1], &terms) => (ROUNDED[0], ROUNDED[2]),
+        1 => (ROUNDED[0], ROUNDED[1]),
+        _ => (SPLIT[0], SPLIT[1]),
+    };
     let shortest = extents.iter().map(typical).min();
-    if typical(&extent(kernel, k)) < few.depth.into() || shortest < Some(FRAGMENT.into()) {
+    if typical(&terms) < few.depth.into() || shortest < Some(FRAGMENT.into()) {
         return [None; 2];
     }
     let is_long = extents.iter().all(|extent| extent.as_const().is_none_or(|extent| extent > few.rows.into()));
@@ -143,11 +148,26 @@ fn halves(kernel: &Kernel, sides: &Sides, k: &[usize]) -> [Option<SplitTile>; 2]
     [Some(few).filter(|_| !is_busy), Some(many).filter(|_| is_busy)]
 }
 
-/// The tiles of few results and of many: as many as let subgroups load less than they multiply, within the registers and the
-/// shared memory of a multiprocessor.
-const SPLIT: [SplitTile; 2] = [
-    SplitTile { rows: 64, columns: 64, depth: 32, subgroup_tile: [32, 32], block: TILE_BLOCK },
-    SplitTile { rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: TILE_BLOCK },
+/// Whether the widest tile has enough columns without many beyond the end, and registers for all its sums, which it has if there
+/// are not so many terms that they are added up in blocks.
+fn is_wide(columns: &Dim, terms: &Dim) -> bool {
+    let wide = i64::from(ROUNDED[2].columns);
+    let of_columns = |columns: i64| columns % wide == 0 || columns % wide > wide / 2 || columns > 8 * wide;
+    columns.as_const().is_none_or(of_columns) && terms.as_const().is_some_and(|terms| terms <= ROUNDED_BLOCK.into())
+}
+
+/// The tiles of few results and of many, where elements are sums of two halves: as many as let subgroups load less than they multiply,
+/// within the registers and the shared memory of a multiprocessor.
+const SPLIT: [HalvesTile; 2] = [
+    HalvesTile { halves: 2, rows: 64, columns: 64, depth: 32, subgroup_tile: [32, 32], block: TILE_BLOCK },
+    HalvesTile { halves: 2, rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: TILE_BLOCK },
+];
+
+/// The same where elements are rounded to one half, and the widest.
+const ROUNDED: [HalvesTile; 3] = [
+    HalvesTile { halves: 1, rows: 64, columns: 64, depth: 32, subgroup_tile: [32, 32], block: ROUNDED_BLOCK },
+    HalvesTile { halves: 1, rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: ROUNDED_BLOCK },
+    HalvesTile { halves: 1, rows: 128, columns: 256, depth: 32, subgroup_tile: [64, 64], block: ROUNDED_BLOCK },
 ];
 
 /// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.

@@ -113,7 +113,9 @@ fn narrow((parameter, precision): (Factor, Precision)) -> TokenStream {
     let precision = match precision {
         Precision::Bf16 => quote!(Bf16),
         Precision::Int8 => quote!(Int8),
-        Precision::F32 | Precision::Split | Precision::F64 => unreachable!("schedule chooses fewer bits only"),
+        Precision::F32 | Precision::Split | Precision::Mixed | Precision::F64 => {
+            unreachable!("schedule chooses fewer bits only")
+        }
     };
     quote!(rt::Narrow { parameter: #parameter, precision: rt::Precision::#precision })
 }

@@ -47,7 +47,7 @@ pub struct Emitted {
     /// The module of all entry points that are the compiler's own and that every device runs.
     pub wgsl: String,
     /// The module of those for devices with cooperative matrices; empty if there are none.
-    pub split: String,
+    pub halves: String,
     /// The module of those that run WGSL of the user; empty if there are none.
     pub foreign: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
@@ -90,7 +90,7 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let (own, foreign) =
         (Module::new(&names, enables.zip(own)), Module::new(&names, foreign.map(|text| ("", text))).text(""));
     let items = tables::tables(model, plans, &names, &entries, (&own, &foreign));
-    Emitted { wgsl: own.text(""), split: own.text(contract::ENABLES), foreign, dims, entries: entries.list, items }
+    Emitted { wgsl: own.text(""), halves: own.text(contract::ENABLES), foreign, dims, entries: entries.list, items }
 }
 
 /// Modules in parts: what their entry points have in common, and with which each of them is a module, too.
@@ -149,7 +149,7 @@ impl EntryPoint {
     /// What its module begins with.
     fn enables(&self) -> &'static str {
         match self.way {
-            Some(Way::Split(_)) => contract::ENABLES,
+            Some(Way::Halves(_)) => contract::ENABLES,
             Some(Way::Plain(_)) | None => "",
         }
     }

@@ -182,9 +182,9 @@ impl Table<'_> {
         }
         let terms = kernel.terms().and_then(|terms| terms.as_const());
         let ways = of_kernel.iter().map(|entry| {
-            let (groups, split) = (self.value(&entry.groups), !entry.enables().is_empty());
+            let (groups, halves) = (self.value(&entry.groups), !entry.enables().is_empty());
             let cost = Literal::u64_unsuffixed(entry.way.map_or(0, |way| way.cost(terms)).into());
-            quote!(rt::gpu::Way { groups: #groups, cost: #cost, split: #split })
+            quote!(rt::gpu::Way { groups: #groups, cost: #cost, halves: #halves })
         });
         let (ways, slots): (Vec<_>, Vec<_>) = (ways.collect(), slots.iter().map(|slot| self.slot(slot)).collect());
         let of_way = |way: usize| {

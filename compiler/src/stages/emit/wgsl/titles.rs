@@ -14,8 +14,8 @@ pub(super) fn suffix(nth: usize, way: Option<Way>) -> &'static str {
     match (way, nth) {
         (None, _) | (_, 0) => "",
         (Some(Way::Plain(_)), _) => "_larger",
-        (Some(Way::Split(tile)), _) if tile.is_large() => "_split_larger",
-        (Some(Way::Split(_)), _) => "_split",
+        (Some(Way::Halves(tile)), _) if tile.is_large() => "_halves_larger",
+        (Some(Way::Halves(_)), _) => "_halves",
     }
 }
 

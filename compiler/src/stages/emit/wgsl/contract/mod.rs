@@ -2,10 +2,10 @@
 //!
 //! Comes in: a contract kernel and its tile. Goes out: functions for both operands and for the result's elements, and an entry
 //! point. Always holds: each step brings a slab of both operands into shared memory, four elements to a word, from where
-//! invocations multiply their tiles (`sums`), or subgroups theirs (`split`).
+//! invocations multiply their tiles (`sums`), or subgroups theirs (`halves`).
 
+mod halves;
 mod operand;
-mod split;
 mod sums;
 
 use super::grid::{BUILTINS, NUMBER};
@@ -19,9 +19,9 @@ use crate::ir::kernel::{ExprId, Store};
 use crate::ir::operand::Reading;
 use crate::ir::tile::Way;
 use crate::ir::workgroup::Sides;
+pub(super) use halves::ENABLES;
+use halves::Halves;
 use operand::Side;
-pub(super) use split::ENABLES;
-use split::Split;
 use std::fmt::Write;
 use sums::Plain;
 
@@ -48,9 +48,9 @@ impl Contract<'_> {
                 let plain = Plain { contract: self, tile };
                 (plain.declarations(), plain.body())
             }
-            Way::Split(tile) => {
-                let split = Split { contract: self, tile };
-                (split.declarations(), split.body())
+            Way::Halves(tile) => {
+                let halves = Halves { contract: self, tile };
+                (halves.declarations(), halves.body())
             }
         };
         functions + &self.result() + &declarations + &self.entry(&body)
@@ -147,7 +147,7 @@ impl Contract<'_> {
             }
             // Cooperative matrices must not stand behind a return. A workgroup beyond the last tile makes that, too, and stores
             // nothing.
-            Way::Split(_) => {
+            Way::Halves(_) => {
                 line(&mut w, 1, format!("let is_tile = tile / ({high} * {wide}) < {batch};"));
                 line(&mut w, 1, format!("let batch = min(tile / ({high} * {wide}), {batch} - 1);"));
             }

@@ -1,4 +1,4 @@
-//! The sums of a contraction by cooperative matrices, whose operands are each the sum of two halves.
+//! The sums of a contraction by cooperative matrices, whose operands are each the sum of two halves, or rounded to one.
 //!
 //! Comes in: a contract kernel and its tile. Goes out: statements that leave a subgroup's sums in its matrices `c{i}{h}` of
 //! 16 × 16, and store them. Always holds: a row or column of an operand is multiplied by a power of two, so that its largest
@@ -10,27 +10,29 @@
 use super::operand::Side;
 use super::{Contract, line};
 use crate::ir::operand::Word;
-use crate::ir::tile::{FRAGMENT, FRAGMENT_FOURS as FOURS, LANES, SplitTile};
+use crate::ir::tile::{FRAGMENT, FRAGMENT_FOURS as FOURS, HalvesTile, LANES};
 
 /// A contraction and its tile.
-pub(super) struct Split<'a> {
+pub(super) struct Halves<'a> {
     pub(super) contract: &'a Contract<'a>,
-    pub(super) tile: SplitTile,
+    pub(super) tile: HalvesTile,
 }
 
 /// What an entry point with cooperative matrices begins its module with.
 pub(in super::super) const ENABLES: &str = "enable f16;\nenable wgpu_cooperative_matrix;\n";
 /// The upper halves of elements, and what is left of these.
-const HALVES: [&str; 2] = ["h", "l"];
+const BOTH: [&str; 2] = ["h", "l"];
+/// Which halves of the operands are multiplied: the upper ones by each other last, because their products are the largest.
+const PRODUCTS: [[&str; 2]; 3] = [["l", "h"], ["h", "l"], ["h", "h"]];
 
-impl Split<'_> {
+impl Halves<'_> {
     /// The shared memory: slabs of both operands' halves, matrices on their way out, the largest element of each row and each
     /// column, the power of two by which it is multiplied, and whether the tile is to be made once more.
     pub(super) fn declarations(&self) -> String {
         let (name, mut text) = (self.prefix(), String::new());
         self.contract.each_side(|side| {
             let words = self.tile.slab(side.number, side.kind() == Word::Along) / 4;
-            for half in HALVES {
+            for half in self.halves() {
                 text += &format!("var<workgroup> {}: array<vec4<f16>, {words}>;\n", slab(side, half));
             }
         });
@@ -61,6 +63,16 @@ impl Split<'_> {
         line(&mut w, 1, "}");
         self.finish(&mut w);
         w
+    }
+
+    /// The halves of which an element is the sum.
+    fn halves(&self) -> &'static [&'static str] {
+        &BOTH[..self.tile.halves as usize]
+    }
+
+    /// Which of them are multiplied.
+    fn products(&self) -> &'static [[&'static str; 2]] {
+        if self.tile.halves == 1 { &PRODUCTS[2..] } else { &PRODUCTS }
     }
 
     fn prefix(&self) -> &str {
@@ -161,7 +173,7 @@ impl Split<'_> {
 
     /// The loop over slabs. The next slab is on its way to registers while the present one is multiplied.
     fn steps(&self, w: &mut String) {
-        let SplitTile { depth, block, .. } = self.tile;
+        let HalvesTile { depth, block, .. } = self.tile;
         line(w, 2, format!("for (var k = 0; k < terms; k += {depth}) {{"));
         self.contract.each_side(|side| self.put(side, w));
         line(w, 3, "workgroupBarrier();");
@@ -187,11 +199,14 @@ impl Split<'_> {
         let letter = side.letter();
         for j in 0..side.words_of_each() {
             let (word, scale, at) = (side.register(j), format!("{letter}m{}", side.set_of(j)), self.slot(side, j));
-            let [high, low] = HALVES.map(|half| format!("{}[{at}]", slab(side, half)));
-            let split = format!(
-                "let x = {word} * {scale}; let high = high_half(x); {high} = vec4<f16>(high); {low} = vec4<f16>(x - high);"
-            );
-            line(w, 3, side.guarded(j, &format!("{{ {split} }}")));
+            let [high, low] = BOTH.map(|half| format!("{}[{at}]", slab(side, half)));
+            let statement = match self.tile.halves {
+                1 => format!("{high} = vec4<f16>({word} * {scale});"),
+                _ => format!(
+                    "{{ let x = {word} * {scale}; let high = high_half(x); {high} = vec4<f16>(high); {low} = vec4<f16>(x - high); }}"
+                ),
+            };
+            line(w, 3, side.guarded(j, &statement));
         }
     }
 
@@ -210,25 +225,24 @@ impl Split<'_> {
             Word::Beside => [self.tile.rows, self.tile.columns][side.number],
             Word::Along => self.tile.depth,
         };
-        SplitTile::pitch(length) / 4
+        HalvesTile::pitch(length) / 4
     }
 
-    /// Multiplies what is in shared memory of 16 terms: the upper halves by each other last, because their products are the
-    /// largest.
+    /// Multiplies what is in shared memory of 16 terms.
     fn multiply(&self, w: &mut String, step: u32) {
         let [a, b] = self.contract.both_sides();
         let [down, across] = self.tile.subgroup_tile.map(|side| side / FRAGMENT);
         line(w, 3, "{");
         for i in 0..down {
-            HALVES
+            self.halves()
                 .iter()
                 .for_each(|half| line(w, 4, format!("let a{half}{i} = {};", self.fragment(&a, half, step, i))));
         }
         for h in 0..across {
-            HALVES
+            self.halves()
                 .iter()
                 .for_each(|half| line(w, 4, format!("let b{half}{h} = {};", self.fragment(&b, half, step, h))));
-            for [first, second] in [["l", "h"], ["h", "l"], ["h", "h"]] {
+            for [first, second] in self.products() {
                 for i in 0..down {
                     let (a, b) = (format!("a{first}{i}"), format!("b{second}{h}"));
                     line(w, 4, format!("c{i}{h} = coopMultiplyAdd({a}, {b}, c{i}{h});"));
@@ -287,7 +301,7 @@ impl Split<'_> {
 
     /// Stores the four sums of a matrix that an invocation sees. It begins at a row and a column of its subgroup's tile.
     fn store(&self, w: &mut String, [row, column]: [u32; 2]) {
-        let SplitTile { rows, columns, subgroup_tile: [high, wide], .. } = self.tile;
+        let HalvesTile { rows, columns, subgroup_tile: [high, wide], .. } = self.tile;
         let (name, at_once, across) = (self.prefix(), self.tile.at_once(), columns / wide);
         line(w, 2, format!("let maker = turn * {at_once}u + lane / {FOURS}u;"));
         line(w, 2, format!("let down = maker / {across}u * {high}u + {row}u + lane % {FOURS}u / 4u;"));

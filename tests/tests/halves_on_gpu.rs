@@ -1,5 +1,5 @@
-//! `precision = split`: products of f32 as three products of halves, on a GPU that has cooperative matrices. One that has none
-//! computes in f32, and all of this holds there too.
+//! `precision = split` and `mixed`: products of f32 as three products of halves, or as one, on a GPU that has cooperative matrices. One
+//! that has none computes in f32, and all of this holds there too.
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -9,6 +9,8 @@ use tests::{gpu, numbers, rows};
 
 /// What `precision = split` promises where no element is far smaller than others of its row, in parts of the largest number of a result.
 const BOUND: f64 = 5e-5;
+/// The same of `mixed`, for sums of numbers of both signs.
+const ROUNDED: f64 = 1e-3;
 
 model! {
     /// Products in all orders of their factors.
@@ -48,6 +50,10 @@ model! {
 
     /// The same in f32.
     pub struct Plain = Products;
+
+    /// The same with numbers that are rounded to halves.
+    #[model(precision = mixed)]
+    pub struct Rounded = Products;
 }
 
 /// Rows of a matrix times columns of another one, in f64.
@@ -77,7 +83,7 @@ fn error(found: &[f32], right: &[f64]) -> f64 {
 
 fn model() -> Option<(Gpu, Products<Gpu>)> {
     let gpu = gpu()?;
-    println!("three products of halves: {}", gpu.splits_products());
+    println!("products of halves: {}", gpu.has_cooperative_matrices());
     let model = Products::init(0).on(&gpu).unwrap();
     Some((gpu, model))
 }
@@ -230,5 +236,52 @@ fn a_network_learns_as_it_does_in_f32() {
     for step in 0..50 {
         let [a, b] = [split.loss(&x, &class), plain.loss(&x, &class)].map(|loss| loss.unwrap().value().unwrap());
         assert!((a - b).abs() <= 0.005 * b, "step {step}: {a} and {b}");
+    }
+}
+
+#[test]
+fn rounded_products_are_nearly_those_of_f64() {
+    let Some((gpu, _)) = model() else { return };
+    let model = Rounded::init(0).on(&gpu).unwrap();
+    let power = |at: usize, most: i32| 2f32.powi((at as i32 * 7) % (2 * most + 1) - most);
+    for (n, most) in [(1, 0), (33, 20), (128, 0), (300, 50)] {
+        let (mut x, mut y) = (rows::<200>(n, 1), rows::<140>(200, 2));
+        x.iter_mut().enumerate().for_each(|(i, row)| row.iter_mut().for_each(|x| *x *= power(i, most)));
+        y.iter_mut().for_each(|row| row.iter_mut().enumerate().for_each(|(j, y)| *y *= power(j + 3, most)));
+        let right = product([n, 140, 200], &|i, k| x[i][k], &|k, j| y[k][j]);
+        let check = |name: &str, found: &[[f32; 140]]| {
+            for (i, row) in found.iter().enumerate() {
+                let of_row = |j: usize| f64::from(power(j + 3, most)) * f64::from(power(i, most));
+                let right: Vec<f64> = (0..140).map(|j| right[i * 140 + j] / of_row(j)).collect();
+                let row: Vec<f32> = (0..140).map(|j| (f64::from(row[j]) / of_row(j)) as f32).collect();
+                let error = error(&row, &right);
+                assert!(error < ROUNDED, "{name} of {n} rows, row {i} of 2^±{most}: {error:e}");
+            }
+        };
+        check("nn", &model.nn(&x, fixed(&y)).unwrap());
+        let turned: Vec<f32> = (0..140 * 200).map(|at| y[at % 200][at / 200]).collect();
+        check("nt", &model.nt(&x, fixed(in_rows(&turned))).unwrap());
+        let turned: Vec<f32> = (0..200 * n).map(|at| x[at % n][at / n]).collect();
+        check("tn", &model.tn(View::new(&turned, [200, n]).unwrap(), fixed(&y)).unwrap());
+    }
+    let (x, y, bias) = (rows::<6007>(150, 3), rows::<130>(6007, 4), numbers(130, 5));
+    let right = product([150, 130, 6007], &|i, k| x[i][k], &|k, j| y[k][j]);
+    let right: Vec<f64> =
+        right.iter().enumerate().map(|(at, x)| 0.5 * (x + f64::from(bias[at % 130])).max(0.0)).collect();
+    let found = model.long(fixed(&x), fixed(&y), fixed::<1, 130>(in_rows(&bias)).first().unwrap()).unwrap();
+    assert!(error(found.as_flattened(), &right) < ROUNDED, "{:e}", error(found.as_flattened(), &right));
+}
+
+#[test]
+fn training_with_rounded_products_follows_f32() {
+    let Some((gpu, _)) = model() else { return };
+    let (x, class) = (rows::<96>(200, 9), (0..200).map(|n| n % 10).collect::<Vec<u32>>());
+    let (mut rounded, mut plain) = (Rounded::init(3).on(&gpu).unwrap(), Plain::init(3).on(&gpu).unwrap());
+    let mut of_rounded = rounded.trainer(Sgd { rate: 0.1, momentum: 0.9, ..default() });
+    let mut of_plain = plain.trainer(Sgd { rate: 0.1, momentum: 0.9, ..default() });
+    for step in 0..50 {
+        let found = of_rounded.loss(&x, &class).unwrap().value().unwrap();
+        let right = of_plain.loss(&x, &class).unwrap().value().unwrap();
+        assert!((found - right).abs() < 2e-2 * right.abs(), "step {step}: {found} instead of {right}");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a device makes products of f32 as three products of halves, by cooperative matrices, and makes them well.
+//! Whether a device makes products of halves by cooperative matrices, and makes them well.
 //!
 //! Comes in: a device. Goes out: yes or no. Always holds: yes is said of no device whose features, limits and size of subgroups
 //! were not looked at, and which has not shown that such sums are what they should be, for every subgroup of a workgroup, and not
@@ -60,7 +60,7 @@ mod check {
     /// The largest error, in parts of the largest sum: a hundredth of that of sums of halves alone.
     const ERROR: f64 = 4e-6;
 
-    /// A number of the check; split.wgsl has the same.
+    /// A number of the check; halves.wgsl has the same.
     fn element(n: usize) -> f64 {
         ((n * 7919) % 65521) as f64 / 65536.0 - 0.5
     }
@@ -104,7 +104,7 @@ mod check {
     fn dispatch(gpu: &Gpu, buffer: &wgpu::Buffer) {
         let device = gpu.device();
         gpu.count(Kind::Module);
-        let source = wgpu::ShaderSource::Wgsl(include_str!("split.wgsl").into());
+        let source = wgpu::ShaderSource::Wgsl(include_str!("halves.wgsl").into());
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some("check"), source });
         gpu.count(Kind::Pipeline);
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
