@@ -249,12 +249,11 @@ impl HalvesTile {
     /// How fast it is, in percent of the largest tile that all devices run: as fast as it multiplies, but for the time that it takes to
     /// find the range of its elements and to bring its sums through shared memory, which is that of some hundred terms.
     fn speed(&self, terms: Option<i64>) -> u32 {
-        let (speed, others) = match (self.halves, self.rows * self.columns) {
-            (2, 16_384..) => (240, 300),
-            (2, _) => (180, 600),
-            (_, 32_768..) => (560, 600),
-            (_, 16_384..) => (400, 500),
-            (_, _) => (280, 900),
+        let (speed, others) = match (self.halves, self.is_large()) {
+            (2, true) => (240, 300),
+            (2, false) => (180, 600),
+            (_, true) => (420, 450),
+            (_, false) => (280, 900),
         };
         terms.map_or(speed, |terms| (speed * terms / (terms + others)).clamp(1, speed)) as u32
     }

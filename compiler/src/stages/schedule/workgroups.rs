@@ -131,11 +131,7 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
 fn halves(kernel: &Kernel, sides: &Sides, k: &[usize], parts: u32) -> [Option<HalvesTile>; 2] {
     let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes));
     let terms = extent(kernel, k);
-    let (few, many) = match parts {
-        1 if is_wide(&extents[1], &terms) => (ROUNDED[0], ROUNDED[2]),
-        1 => (ROUNDED[0], ROUNDED[1]),
-        _ => (SPLIT[0], SPLIT[1]),
-    };
+    let [few, many] = if parts == 1 { ROUNDED } else { SPLIT };
     let shortest = extents.iter().map(typical).min();
     if typical(&terms) < few.depth.into() || shortest < Some(FRAGMENT.into()) {
         return [None; 2];
@@ -148,14 +144,6 @@ fn halves(kernel: &Kernel, sides: &Sides, k: &[usize], parts: u32) -> [Option<Ha
     [Some(few).filter(|_| !is_busy), Some(many).filter(|_| is_busy)]
 }
 
-/// Whether the widest tile has enough columns without many beyond the end, and registers for all its sums, which it has if there
-/// are not so many terms that they are added up in blocks.
-fn is_wide(columns: &Dim, terms: &Dim) -> bool {
-    let wide = i64::from(ROUNDED[2].columns);
-    let of_columns = |columns: i64| columns % wide == 0 || columns % wide > wide / 2 || columns > 8 * wide;
-    columns.as_const().is_none_or(of_columns) && terms.as_const().is_some_and(|terms| terms <= ROUNDED_BLOCK.into())
-}
-
 /// The tiles of few results and of many, where elements are sums of two halves: as many as let subgroups load less than they multiply,
 /// within the registers and the shared memory of a multiprocessor.
 const SPLIT: [HalvesTile; 2] = [
@@ -163,11 +151,10 @@ const SPLIT: [HalvesTile; 2] = [
     HalvesTile { halves: 2, rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: TILE_BLOCK },
 ];
 
-/// The same where elements are rounded to one half, and the widest.
-const ROUNDED: [HalvesTile; 3] = [
-    HalvesTile { halves: 1, rows: 64, columns: 64, depth: 32, subgroup_tile: [32, 32], block: ROUNDED_BLOCK },
-    HalvesTile { halves: 1, rows: 128, columns: 128, depth: 32, subgroup_tile: [64, 32], block: ROUNDED_BLOCK },
-    HalvesTile { halves: 1, rows: 128, columns: 256, depth: 32, subgroup_tile: [64, 64], block: ROUNDED_BLOCK },
+/// The same where elements are rounded to one half.
+const ROUNDED: [HalvesTile; 2] = [
+    HalvesTile { halves: 1, depth: 64, block: ROUNDED_BLOCK, ..SPLIT[0] },
+    HalvesTile { halves: 1, depth: 64, block: ROUNDED_BLOCK, ..SPLIT[1] },
 ];
 
 /// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.
