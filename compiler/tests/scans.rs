@@ -140,13 +140,14 @@ fn its_gradients_are_right() {
 
 #[test]
 fn gradients_of_what_every_step_reads_are_summed_after_the_loop() {
+    // Columns that are no fours, which no workgroup of a GPU has for all turns.
     let cell = |body: &str| {
-        let scale = if body.contains("scale") { ", scale: Parameter([24])" } else { "" };
+        let scale = if body.contains("scale") { ", scale: Parameter([22])" } else { "" };
         format!(
-            "pub struct Net {{ from_input: Linear(3, 24), from_state: Linear(24, 24){scale} }}
+            "pub struct Net {{ from_input: Linear(3, 22), from_state: Linear(22, 22){scale} }}
             impl Net {{
                 #[train(Adam)]
-                pub fn loss(&self, x: f32[2, T, 3], y: f32[2, 24]) -> f32 {{
+                pub fn loss(&self, x: f32[2, T, 3], y: f32[2, 22]) -> f32 {{
                     let h = fold(x, axis = 1, from = zeros, |h, x| {body});
                     mse_loss(h, y)
                 }}
@@ -156,7 +157,7 @@ fn gradients_of_what_every_step_reads_are_summed_after_the_loop() {
     // Weights that are as large as what a step computes; weights in slices; gradients that a step makes in no one sum.
     for body in [
         "tanh(self.from_input(x) + self.from_state(h))",
-        "{ let s = matmul(h, transpose(self.from_state.weight[0..12, ..])); tanh(self.from_input(x) + concat(s, -s, axis = 1)) }",
+        "{ let s = matmul(h, transpose(self.from_state.weight[0..11, ..])); tanh(self.from_input(x) + concat(s, -s, axis = 1)) }",
         "tanh(self.from_input(x) + self.from_state(h) * self.scale)",
     ] {
         gradients_agree(&cell(body), 5);

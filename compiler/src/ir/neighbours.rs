@@ -53,7 +53,7 @@ impl<'k> Fours<'k> {
                 Fours::of(kernel, cooperative).filter(|_| neighbours == FOUR && !is_packed(kernel))
             }
             Workgroup::Tiles(_) => Fours::of_tiles(kernel),
-            Workgroup::Attend(_) => None,
+            Workgroup::Attend(_) | Workgroup::Recur(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@ use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
 use super::kernel::{Kernel, Operand, Skeleton, innermost};
 use super::neighbours::{FOUR, Fours, packed};
+use super::recurrence::Recurrence;
 use super::tile::{LONGEST_SIDE, Tiles, Way};
 use super::ty::DType;
 
@@ -40,6 +41,20 @@ pub enum Workgroup {
     Tiles(Tiles),
     /// Of an attention: queries, or keys.
     Attend(AttendGroup),
+    /// Of a recurrence: rows.
+    Recur(RecurGroup),
+}
+
+/// How a recurrence is spread over invocations: a workgroup has all turns of some rows. In its product an invocation has four columns
+/// and a slice of the terms, in its map positions of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RecurGroup {
+    /// Rows of a workgroup.
+    pub rows: u32,
+    /// Slices of the terms, each of a multiple of four of them.
+    pub slices: u32,
+    /// Invocations of a workgroup, a power of two.
+    pub invocations: u32,
 }
 
 /// How rows or elements are spread over invocations.
@@ -113,6 +128,7 @@ impl Workgroup {
                 invocations
             }
             Workgroup::Attend(AttendGroup::Tiles(tile)) => tile.invocations(),
+            Workgroup::Recur(group) => group.invocations,
         }
     }
 
@@ -127,6 +143,12 @@ impl Workgroup {
             }
             Workgroup::Rows(_) => 0,
             Workgroup::Tiles(tiles) => tiles.all_plain().map(|tile| tile.bytes()).max().unwrap_or(0),
+            Workgroup::Recur(group) => match &kernel.skeleton {
+                Skeleton::Recur(own) => group.bytes(own, group.width(kernel, own, 1)),
+                Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) => {
+                    u32::MAX
+                }
+            },
             Workgroup::Attend(group) => match &kernel.skeleton {
                 Skeleton::Attend(attention) => group.bytes(attention, &kernel.axes).unwrap_or(u32::MAX),
                 Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Recur(_) => {
@@ -141,6 +163,7 @@ impl Workgroup {
         let error = match self {
             Workgroup::Tiles(tiles) => tiles.error(),
             Workgroup::Attend(AttendGroup::Tiles(tile)) => tile.error(),
+            Workgroup::Recur(group) => group.error(kernel),
             Workgroup::Rows(_) | Workgroup::Attend(AttendGroup::Single { .. } | AttendGroup::Rows { .. }) => None,
         };
         if let Some(error) = error {
@@ -157,6 +180,40 @@ impl Workgroup {
         }
         let bytes = self.bytes(kernel);
         (bytes > SHARED).then(|| format!("a workgroup shares {bytes} bytes"))
+    }
+}
+
+impl RecurGroup {
+    /// So many times the columns of the map of a recurrence, which are known.
+    pub fn width(&self, kernel: &Kernel, own: &Recurrence, times: usize) -> u32 {
+        let columns = kernel.axes[own.columns].as_const().and_then(|columns| u32::try_from(columns).ok());
+        columns.unwrap_or(u32::MAX).saturating_mul(times as u32)
+    }
+
+    /// Bytes of shared memory where a map has so many columns: states, and for each slice the sums.
+    pub fn bytes(&self, own: &Recurrence, columns: u32) -> u32 {
+        let of_row = own.parts as u64 + u64::from(self.slices) * own.groups as u64;
+        u32::try_from(4 * u64::from(self.rows) * of_row * u64::from(columns)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether four neighbouring columns of the matrix lie beside each other, wherever the first one lies.
+    pub fn reads_fours(own: &Recurrence) -> bool {
+        let [column, term] = &own.strides;
+        let starts = own.start.terms.iter().map(|(_, stride)| stride).chain([&own.start.base]);
+        column.is(1) && starts.chain([term]).all(|words| words.is_multiple_of(FOUR))
+    }
+
+    /// What is wrong with it, if invocations do not have all of the product, or more than they add up plainly.
+    fn error(&self, kernel: &Kernel) -> Option<&'static str> {
+        let Skeleton::Recur(own) = &kernel.skeleton else { return Some("a workgroup of no recurrence") };
+        let [columns, depth, width] = [1, own.parts, own.groups].map(|times| self.width(kernel, own, times));
+        if !columns.is_multiple_of(FOUR) || !RecurGroup::reads_fours(own) || self.rows == 0 {
+            return Some("columns of a recurrence that are no fours");
+        }
+        let whole = self.slices > 0 && depth.is_multiple_of(self.slices.saturating_mul(FOUR));
+        let all = u64::from(width / FOUR) * u64::from(self.slices) <= u64::from(self.invocations);
+        let short = whole && depth / self.slices <= PLAIN_TERMS;
+        (!(all && short)).then_some("the slices of a recurrence are not its product")
     }
 }
 

@@ -8,7 +8,7 @@ use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
 use crate::ir::tile::{HalvesTile, Tile, Tiles};
-use crate::ir::workgroup::{AttendGroup, AttendTile, RowGroup, Workgroup};
+use crate::ir::workgroup::{AttendGroup, AttendTile, RecurGroup, RowGroup, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -86,6 +86,9 @@ pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
         Some(Workgroup::Attend(AttendGroup::Tiles(AttendTile { rows, columns, depth, thread_tile }))) => {
             let sides = field("sides", numbers(&[rows, columns, depth]));
             vec![of("attend"), sides, field("thread_tile", numbers(&thread_tile))]
+        }
+        Some(Workgroup::Recur(RecurGroup { rows, slices, invocations })) => {
+            vec![of("recurrence"), count("rows", rows), count("slices", slices), count("invocations", invocations)]
         }
     }
 }
@@ -185,6 +188,11 @@ pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
             let halves = |key: &str| other(read, key, parse_halves);
             let (larger, halves) = (other(read, "larger", parse_tile)?, [halves("halves")?, halves("halves_larger")?]);
             Workgroup::Tiles(Tiles { own: parse_tile(read)?, larger, halves })
+        }
+        "recurrence" => {
+            read.only(&["of", "rows", "slices", "invocations"])?;
+            let [rows, slices] = [count("rows")?, count("slices")?];
+            Workgroup::Recur(RecurGroup { rows, slices, invocations: count("invocations")? })
         }
         "attend" => Workgroup::Attend(if read.find("sides").is_some() {
             read.only(&["of", "sides", "thread_tile"])?;

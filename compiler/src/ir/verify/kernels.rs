@@ -268,7 +268,10 @@ impl Checker<'_> {
                     "one query for each head has a workgroup of its own kind".into()
                 })
             }
-            Skeleton::Recur(_) => other(),
+            Skeleton::Recur(_) => match workgroup {
+                Workgroup::Recur(_) => Ok(()),
+                Workgroup::Rows(_) | Workgroup::Tiles(_) | Workgroup::Attend(_) => other(),
+            },
         }
     }
 

@@ -57,7 +57,7 @@ impl<'p, K> Scope<'p, K> {
                 Step::Launch { kernel, buffers } => {
                     self.launch(kernel, buffers);
                     let Some(kernel) = (self.find)(kernel) else { continue };
-                    let alone = matches!(kernel.skeleton, Skeleton::Recur(_));
+                    let alone = matches!(kernel.skeleton, Skeleton::Recur(_)) && kernel.schedule.workgroup.is_none();
                     self.keep("a recurrence", ensure(!alone, || "has no loop that does the same".into()));
                     let told = alone || !self.scheduled || kernel.schedule.workgroup.is_some();
                     self.keep(&kernel.name, ensure(told, || "does not say how a GPU runs it".into()));

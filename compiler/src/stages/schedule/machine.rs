@@ -32,8 +32,11 @@ pub(super) struct Gpu {
     pub(super) ahead: usize,
     /// Words of a sector of memory, which is read as a whole.
     pub(super) sector: u32,
+    /// Words that a multiprocessor reads from the last cache while two launches would begin.
+    pub(super) turn: i64,
 }
 
 /// All of them, with what a large discrete one takes: the multiprocessors of an H100, of which 128 have a workgroup of 256 that
 /// computes, or room for 2,048 invocations that wait.
-pub(super) const GPU: Gpu = Gpu { processors: 132, busy: 128 * 256, held: 128 * 2048, ahead: 32, sector: 8 };
+pub(super) const GPU: Gpu =
+    Gpu { processors: 132, busy: 128 * 256, held: 128 * 2048, ahead: 32, sector: 8, turn: 1 << 17 };

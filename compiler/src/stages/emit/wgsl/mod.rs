@@ -16,6 +16,7 @@ mod names;
 mod numbers;
 mod pairs;
 mod positions;
+mod recur;
 mod row;
 mod scalars;
 mod scatter;
@@ -30,6 +31,7 @@ use crate::ir::neighbours::{Fours, is_packed};
 use crate::ir::operand::{self, Reading};
 use crate::ir::plan::{Place, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
+use crate::ir::recurrence::Recurrent;
 use crate::ir::tile::Way;
 use crate::ir::workgroup::{Sides, Workgroup};
 use crate::ir::{DType, Model};
@@ -162,6 +164,11 @@ impl EntryPoint {
         let of_scalars = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
         // An operand that is read word by word is read sooner where words are seen.
         let of_operands = self.way.and_then(|way| operand::sees_fours(kernel, way, &of_view));
+        let of_matrix = Recurrent::of(kernel).is_some_and(|Recurrent { own, .. }| {
+            kernel.schedule.workgroup.is_some()
+                && (0..kernel.slots.len()).all(|slot| of_view(slot) == (slot == own.matrix))
+        });
+        let of_operands = of_operands.or(of_matrix.then_some(true));
         let has_fours = of_operands.unwrap_or(true) && (of_scalars || written.is_empty() && of_operands.is_some());
         match (written.as_slice(), has_fours) {
             ([], false) => Access::Read,
@@ -200,7 +207,7 @@ impl Entries {
             let title = titles::title(kernel);
             let ways: Vec<Option<Way>> = match kernel.schedule.workgroup {
                 Some(Workgroup::Tiles(tiles)) => tiles.ways().map(Some).collect(),
-                Some(Workgroup::Rows(_) | Workgroup::Attend(_)) | None => vec![None],
+                Some(Workgroup::Rows(_) | Workgroup::Attend(_) | Workgroup::Recur(_)) | None => vec![None],
             };
             let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
                 name: format!("k{number}{variant}_{title}{}", titles::suffix(nth, way)),
@@ -301,7 +308,8 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
     };
     let of_slot = entry.views.of_slot.iter();
     let memory = of_slot.map(|&number| View { number, access: entry.access(kernel, number) }).collect();
-    let scalars = Scalars::new(names, kernel, memory);
+    let unrolled = Recurrent::of(kernel).map(|Recurrent { own, .. }| recur::unrolled(kernel, own));
+    let scalars = Scalars::new(names, unrolled.as_ref().map_or(kernel, |(unrolled, _)| unrolled), memory);
     let name = &entry.name;
     let other = || unreachable!("verify refuses {workgroup:?}");
     let (text, groups) = match &kernel.skeleton {
@@ -328,7 +336,11 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             let contract = Contract { scalars: &scalars, name, prefix, way, sides: &sides, terms: k, operands, stores };
             (contract.print(), contract.groups())
         }
-        Skeleton::Recur(_) => other(),
+        Skeleton::Recur(own) => {
+            let (Workgroup::Recur(group), Some((_, stores))) = (workgroup, &unrolled) else { other() };
+            let recur = recur::Recur { scalars: &scalars, name, recurrent: Recurrent { kernel, own }, stores, group };
+            (recur.print(), recur.groups())
+        }
     };
     Printed { text, groups, threads, bytes }
 }

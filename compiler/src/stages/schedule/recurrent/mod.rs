@@ -1,10 +1,11 @@
 //! Loops whose turn is a product with a state and a map of its sums to the next state, or the other way round.
 //!
-//! In: a program. Out: the same, in which such a loop is one kernel on a CPU, and on a GPU two dispatches a turn. Always: no
+//! In: a program. Out: the same, in which such a loop is one kernel on a CPU, and on a GPU, too, or two dispatches a turn. Always: no
 //! other step of the turn uses the sums; the map reads the state, and what it writes, only at the position that it writes; the
 //! product rounds no operand.
 
 mod copies;
+mod gpu;
 mod product;
 
 use crate::ir::index::{Atom, Index};
@@ -21,25 +22,31 @@ use product::Product;
 pub(super) fn fuse(program: &mut Program) {
     let mut uses = vec![0; program.buffers.len()];
     super::carry::count(&program.steps, &mut uses);
-    steps(&mut program.steps, &program.buffers, &uses);
+    let mut new = vec![];
+    steps(&mut program.steps, &program.buffers, &uses, &mut new);
+    program.buffers.extend(new);
 }
 
-fn steps(list: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
+/// `new` are the buffers that steps have for themselves, behind all others.
+fn steps(list: &mut [Step], buffers: &[Buffer], uses: &[usize], new: &mut Vec<Buffer>) {
     for step in list {
         let found = match step {
             Step::Loop { count, reverse, body } => find((count, *reverse, body), buffers, uses),
             Step::Launch { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => None,
         };
         match found {
-            Some((kernel, buffers)) => {
-                let whole = Step::Fused { kernel, buffers, steps: vec![] };
+            Some((kernel, of_slots)) => {
+                let at_once = gpu::steps(&kernel, &of_slots, BufferId(buffers.len() + new.len()));
+                let whole = Step::Fused { kernel, buffers: of_slots, steps: vec![] };
                 let mut turns = std::mem::replace(step, whole);
                 copies::merge(&mut turns);
+                let (of_gpu, own) = at_once.unwrap_or_else(|| (vec![turns], None));
+                new.extend(own);
                 if let Step::Fused { steps, .. } = step {
-                    steps.push(turns);
+                    *steps = of_gpu;
                 }
             }
-            None => step.bodies_mut().into_iter().for_each(|body| steps(body, buffers, uses)),
+            None => step.bodies_mut().into_iter().for_each(|body| steps(body, buffers, uses, new)),
         }
     }
 }
