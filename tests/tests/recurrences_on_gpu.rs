@@ -39,7 +39,7 @@ fn near(found: &[f32], right: &[f32], what: &str) {
 
 macro_rules! compare {
     ($gpu:ident, $($model:ident),*) => { $(
-        for (rows, turns) in [(1, 1), (3, 5), (2, 9), (37, 4)] {
+        for (rows, turns) in [(1, 1), (3, 5), (37, 4)] {
             let what = format!("{} of {rows} rows and {turns} turns", stringify!($model));
             let (x, y) = (numbers(rows * turns * 3, 1), numbers(rows * turns, 2));
             let (x, y) = (View::new(x.as_chunks::<3>().0, [rows, turns]).unwrap(), View::new(y.as_chunks::<1>().0, [rows, turns]).unwrap());

@@ -6,6 +6,7 @@
 
 use super::grid::{BUILTINS, NUMBER};
 use super::scalars::{Body, Scalars};
+use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Store};
 use crate::ir::neighbours::FOUR;
@@ -41,6 +42,9 @@ pub(super) struct Recur<'a> {
     pub(super) stores: &'a [Store],
     pub(super) group: RecurGroup,
 }
+
+/// Terms whose words of the matrix an invocation asks for before it multiplies them, if a slice has whole such.
+const AT_ONCE: u32 = 8;
 
 impl Recur<'_> {
     /// Prints the kernel.
@@ -119,7 +123,7 @@ impl Recur<'_> {
     }
 
     /// The workgroups.
-    pub(super) fn groups(&self) -> crate::ir::Dim {
+    pub(super) fn groups(&self) -> Dim {
         let rows = self.own().rows.map_or(1.into(), |rows| self.scalars.kernel.axes[rows].clone());
         rows.ceil_div(self.group.rows.into())
     }
@@ -135,7 +139,7 @@ impl Recur<'_> {
 
     /// Where a part of the state is in shared memory.
     fn shared(&self, part: usize) -> String {
-        format!("row * {}u + {}u + column", self.depth(), self.width(part))
+        format!("row * {}u + column{}", self.depth(), behind(self.width(part), "u"))
     }
 
     /// What is done at the positions of the map that are the workgroup's, which the invocations share out: `row` and `column` count
@@ -162,8 +166,10 @@ impl Recur<'_> {
     fn sum(&self, group: usize) -> String {
         let (name, quads, RecurGroup { rows, slices, .. }) = (self.name, self.quads(), self.group);
         let word = self.width(group) / FOUR;
-        let of_slice =
-            |s: u32| format!("{name}_sums[({}u + row) * {quads}u + {word}u + column / 4u][column % 4u]", s * rows);
+        let of_slice = |s: u32| {
+            let [row, word] = [s * rows, word].map(|n| behind(n, "u"));
+            format!("{name}_sums[(row{row}) * {quads}u + column / 4u{word}][column % 4u]")
+        };
         let mut terms: Vec<String> = (0..slices).map(of_slice).collect();
         terms.extend(self.own().addend.map(|addend| self.scalars.load(addend, &self.position(self.width(1)))));
         terms.join(" + ")
@@ -180,7 +186,7 @@ impl Recur<'_> {
                     continue;
                 }
                 // Before the first product the sums are those that the loop begins with.
-                let at = format!("{} + {}", self.position(self.width(groups)), self.width(group));
+                let at = self.position(self.width(groups)) + &behind(self.width(group), "");
                 body.line(format!("var a0_{group} = 0.0f;"));
                 body.line(format!("if n == 0 {{ a0_{group} = {}; }}", self.scalars.load(sums, &at)));
                 body.line(format!("else {{ a0_{group} = {sum}; }}"));
@@ -201,23 +207,28 @@ impl Recur<'_> {
     fn product(&self, body: &mut Body<'_, '_>) {
         let (name, quads, RecurGroup { rows, slices, .. }) = (self.name, self.quads(), self.group);
         let (of_slice, matrix) = (self.depth() / slices, self.own().matrix);
+        // As many terms at once as hide the way to the last cache.
+        let terms = [AT_ONCE, FOUR].into_iter().find(|&terms| of_slice.is_multiple_of(terms)).unwrap_or(FOUR);
         let names = self.scalars.names;
-        let [start, pitch] = [names.index(&self.start()), names.dim(&self.own().strides[1])];
+        let (start, pitch) = (self.start(), names.dim(&self.own().strides[1]));
+        let start = if start == Index::default() { String::new() } else { format!(" + {}", names.index(&start)) };
         body.open(format!("if lane < {}u", quads * slices));
         body.line(format!("let quad = lane % {quads}u;"));
         body.line(format!("let slice = lane / {quads}u;"));
         (0..rows).for_each(|r| body.line(format!("var c{r} = vec4<f32>();")));
-        body.open(format!("for (var k = slice * {of_slice}u; k < slice * {of_slice}u + {of_slice}u; k += {FOUR}u)"));
-        for j in 0..FOUR {
-            let at = format!("{start} + i32(k + {j}u) * {pitch} + i32({FOUR}u * quad)");
+        body.open(format!("for (var k = slice * {of_slice}u; k < slice * {of_slice}u + {of_slice}u; k += {terms}u)"));
+        for j in 0..terms {
+            let at = format!("i32(k{}) * {pitch} + i32({FOUR}u * quad){start}", behind(j, "u"));
             body.line(format!("let w{j} = {};", self.scalars.load_four_or_words(matrix, &at)));
         }
-        for (r, j) in (0..rows).flat_map(|r| (0..FOUR).map(move |j| (r, j))) {
-            let state = format!("{name}_state[{}u + k + {j}u]", r * self.depth());
+        for (r, j) in (0..rows).flat_map(|r| (0..terms).map(move |j| (r, j))) {
+            let state = format!("{name}_state[k{}]", behind(r * self.depth() + j, "u"));
             body.line(format!("c{r} = fma(vec4<f32>({state}), w{j}, c{r});"));
         }
         body.close();
-        (0..rows).for_each(|r| body.line(format!("{name}_sums[(slice * {rows}u + {r}u) * {quads}u + quad] = c{r};")));
+        for r in 0..rows {
+            body.line(format!("{name}_sums[(slice * {rows}u{}) * {quads}u + quad] = c{r};", behind(r, "u")));
+        }
         body.close();
         body.line("workgroupBarrier();");
     }
@@ -236,11 +247,16 @@ impl Recur<'_> {
         body.open(format!("if {count} > 0"));
         self.each_position(body, &|body| {
             for group in 0..groups {
-                let at = format!("{} + {}", self.position(self.width(groups)), self.width(group));
+                let at = self.position(self.width(groups)) + &behind(self.width(group), "");
                 let statement = self.scalars.store_word(sums, &at, &format!("({})", self.sum(group)));
                 body.line(statement);
             }
         });
         body.close();
     }
+}
+
+/// What is added to a position: nothing, or so many.
+fn behind(number: u32, suffix: &str) -> String {
+    if number == 0 { String::new() } else { format!(" + {number}{suffix}") }
 }
