@@ -181,31 +181,6 @@ impl Canvas {
         let texture = texture.create_view(&wgpu::TextureViewDescriptor::default());
         let source = wgpu::ShaderSource::Wgsl(SHADERS.into());
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
-        let strokes = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some("strokes"),
-            layout: None,
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: Some("corner"),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                buffers: &[Some(wgpu::VertexBufferLayout {
-                    array_stride: 8,
-                    step_mode: wgpu::VertexStepMode::Vertex,
-                    attributes: &wgpu::vertex_attr_array![0 => Float32x2],
-                })],
-            },
-            primitive: wgpu::PrimitiveState::default(),
-            depth_stencil: None,
-            multisample: wgpu::MultisampleState::default(),
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: Some("ink"),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                targets: &[Some(format.into())],
-            }),
-            multiview_mask: None,
-            cache: None,
-        });
         let pixels = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("pixels"),
             layout: None,
@@ -222,7 +197,7 @@ impl Canvas {
                 wgpu::BindGroupEntry { binding: 1, resource: image.as_entire_binding() },
             ],
         });
-        Self { corners, texture, strokes, pixels, bound, image }
+        Self { corners, texture, strokes: strokes(device, &module, format), pixels, bound, image }
     }
 
     /// Records the drawing of so many corners of triangles, and the image of it.
@@ -244,4 +219,33 @@ impl Canvas {
         pass.set_bind_group(0, &self.bound, &[]);
         pass.dispatch_workgroups(1, 1, 1);
     }
+}
+
+/// The pipeline that draws triangles.
+fn strokes(device: &wgpu::Device, module: &wgpu::ShaderModule, format: wgpu::TextureFormat) -> wgpu::RenderPipeline {
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("strokes"),
+        layout: None,
+        vertex: wgpu::VertexState {
+            module,
+            entry_point: Some("corner"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[Some(wgpu::VertexBufferLayout {
+                array_stride: 8,
+                step_mode: wgpu::VertexStepMode::Vertex,
+                attributes: &wgpu::vertex_attr_array![0 => Float32x2],
+            })],
+        },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil: None,
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module,
+            entry_point: Some("ink"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            targets: &[Some(format.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
 }

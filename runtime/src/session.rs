@@ -181,7 +181,10 @@ impl<M: Model<Device = Gpu>> Session<'_, M> {
         let weights = self.model.weights();
         let state = match weights.spec.states {
             [] => None,
-            _ => now(self.state.pool::<C>(&weights.device)).transpose()?,
+            _ => match now(self.state.pool::<C>(&weights.device)) {
+                Some(state) => Some(state?),
+                None => unreachable!("a GPU makes memory at once"),
+            },
         };
         let state = state.map(|state| &*state);
         self.workspace.encode::<F>(&weights.device, &weights.pool, state, dims, encoder, (arguments, results))

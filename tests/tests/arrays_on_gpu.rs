@@ -50,6 +50,12 @@ model! {
             self.total
         }
 
+        /// An argument that is empty where `N` is 1.
+        pub fn less(&self, x: f32[N, 2], y: f32[N - 1]) -> f32[N] { sum(x, axis = 1) + sum(y) }
+
+        /// One of two kernels, whose workgroups a choice on the device tells.
+        pub fn chosen(&self, x: f32[N]) -> f32[N] { if sum(x) > 0.0 { x * 2.0 } else { exp(x) } }
+
         pub fn rest(&self, x: f32[N, 2], y: f32[2 * N]) -> f32[N] { x[_, 0] + y[..N] }
     }
 }
@@ -209,10 +215,15 @@ fn nothing_is_created_for_arrays_that_were_seen() {
     let net = Net::init(1).on(&gpu).unwrap();
     let mut session = net.session();
     let x = GpuArray::from_slice(&gpu, &rows::<32>(8, 6)).unwrap();
-    let p = GpuArray::new(&gpu, [8]).unwrap();
+    let (p, total) = (GpuArray::new(&gpu, [8]).unwrap(), GpuArray::<[f32; 5], 0>::new(&gpu, []).unwrap());
     let mut created = None;
     for _ in 0..3 {
-        gpu.submit(|encoder| session.scores_encode(encoder, &x, &p)).unwrap();
+        gpu.submit(|encoder| {
+            session.scores_encode(encoder, &x, &p)?;
+            session.add_encode(encoder, &x, &total)
+        })
+        .unwrap();
+        session.many(&[1.0, 2.0]).unwrap();
         assert!(created.is_none_or(|created| created == gpu.created()));
         created = Some(gpu.created());
     }
@@ -244,9 +255,9 @@ fn mistakes_are_errors() {
     let mut record = |x: &GpuArray<[f32; 32]>, p: &GpuArray<[f32; 5]>| {
         refused(gpu.submit(|encoder| session.scores_encode(encoder, x, p)))
     };
-    assert_eq!(record(&x, &three), "the result `out` is [2], and its array [3]");
+    assert_eq!(record(&x, &three), "the result `out` has the extents [2], and its array [3]");
     assert!(record(&x, &same).contains("`scores` reads and writes arrays of one buffer"));
-    assert!(refused(x.write(&[])).contains("an array of 2 elements is written 0"));
+    assert!(refused(x.write(&[])).contains("an array of 2 elements was given 0"));
     if let Some(other) = limited(|_| {}) {
         let elsewhere = GpuArray::new(&other, [2]).unwrap();
         assert!(record(&x, &elsewhere).contains("is on another device than the model"));
@@ -258,4 +269,34 @@ fn mistakes_are_errors() {
     let out = GpuArray::new(&gpu, [3]).unwrap();
     let result = gpu.submit(|encoder| session.rest_encode(encoder, &x, &y, &out));
     assert!(matches!(result, Err(Error::Extent { .. })), "{result:?}");
+}
+
+#[test]
+fn what_is_recorded_outlasts_other_calls() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let x = GpuArray::from_slice(&gpu, &[1.5f32; 40_000]).unwrap();
+    let y = GpuArray::new(&gpu, [40_000]).unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    session.chosen_encode(&mut encoder, &x, &y).unwrap();
+    session.scores(&rows::<32>(2, 1)).unwrap();
+    near(session.chosen(&[-1.0]).unwrap(), &[(-1f32).exp()]);
+    // Another encoder of the same function, of another length, is submitted first.
+    let (few, out) = (GpuArray::from_slice(&gpu, &[-2.0f32]).unwrap(), GpuArray::new(&gpu, [1]).unwrap());
+    gpu.submit(|encoder| session.chosen_encode(encoder, &few, &out)).unwrap();
+    gpu.queue().submit([encoder.finish()]);
+    near(&out.read().unwrap(), &[(-2f32).exp()]);
+    assert!(y.read().unwrap().iter().all(|&y| y == 3.0));
+}
+
+#[test]
+fn an_argument_may_be_empty() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let mut session = net.session();
+    let x = GpuArray::<[f32; 2]>::from_slice(&gpu, &[[3.0, 4.0]]).unwrap();
+    let (y, out) = (GpuArray::<f32>::new(&gpu, [0]).unwrap(), GpuArray::new(&gpu, [1]).unwrap());
+    gpu.submit(|encoder| session.less_encode(encoder, &x, &y, &out)).unwrap();
+    near(&out.read().unwrap(), &[7.0]);
 }

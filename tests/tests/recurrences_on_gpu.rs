@@ -31,6 +31,19 @@ recurrent!(Plain, RNN(3, 64), 64, |y, h|);
 // No columns in fours: a dispatch for each half of a turn.
 recurrent!(Odd, LSTM(3, 7), 7, |y, h, c|);
 
+model! {
+    /// A row alone, and rows that end each after their own number of turns.
+    pub struct Few { net: LSTM(3, 16, layers = 2) }
+
+    impl Few {
+        pub fn one(&self, x: f32[1, T, 3]) -> f32[1, T, 16] { let (y, h, c) = self.net(x); y }
+        pub fn ending(&self, x: f32[B, T, 3], n: u32[B]) -> f32[B, T, 16] {
+            let (y, h, c) = self.net(x, lengths = n);
+            y
+        }
+    }
+}
+
 fn near(found: &[f32], right: &[f32], what: &str) {
     assert_eq!(found.len(), right.len(), "{what}");
     let error = found.iter().zip(right).map(|(f, r)| (f - r).abs()).fold(0.0, f32::max);
@@ -62,4 +75,17 @@ macro_rules! compare {
 fn all_turns_are_those_of_the_cpu() {
     let Some(gpu) = gpu() else { return };
     compare!(gpu, Long, Stacked, Both, Gated, Plain, Odd);
+}
+
+#[test]
+fn a_row_alone_and_rows_of_several_lengths() {
+    let Some(gpu) = gpu() else { return };
+    let (cpu, on_gpu) = (Few::init(5), Few::init(5).on(&gpu).unwrap());
+    let x = numbers(4 * 6 * 3, 3);
+    let rows = x.as_chunks::<3>().0;
+    let one = View::new(&rows[..6], [1, 6]).unwrap();
+    near(on_gpu.one(one).unwrap().data().as_flattened(), cpu.one(one).unwrap().data().as_flattened(), "one row");
+    let (view, lengths) = (View::new(rows, [4, 6]).unwrap(), [6, 1, 3, 5]);
+    let (found, right) = (on_gpu.ending(view, &lengths).unwrap(), cpu.ending(view, &lengths).unwrap());
+    near(found.data().as_flattened(), right.data().as_flattened(), "several lengths");
 }

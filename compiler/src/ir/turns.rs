@@ -39,9 +39,23 @@ pub fn starts(kernel: &Kernel) -> Vec<Index> {
         }
         Skeleton::Scatter { store, .. } => see(store.slot, &store.index, true),
         Skeleton::Attend(attention) => attention.stores.iter().for_each(|s| see(s.slot, &s.index, true)),
-        Skeleton::Recur(_) => return vec![Index::default(); kernel.slots.len()],
+        Skeleton::Recur(own) => {
+            let mut starts: Vec<Index> = own.starts.iter().map(around).collect();
+            starts[own.matrix] = around(&own.start);
+            return starts;
+        }
     }
     common(kernel, parts)
+}
+
+/// Where a recurrence, which is the innermost loop itself, starts in a turn of the loops around it.
+fn around(start: &Index) -> Index {
+    let outside = start.terms.iter().filter_map(|(atom, stride)| match atom {
+        Atom::Loop(0) => None,
+        Atom::Loop(level) => Some((Atom::Loop(level - 1), stride.clone())),
+        Atom::Axis(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
+    });
+    Index { base: 0.into(), terms: outside.collect() }
 }
 
 /// For each slot the part of an index that all its loads and stores have; none where they differ, or one has none.

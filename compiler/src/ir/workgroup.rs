@@ -196,6 +196,12 @@ impl RecurGroup {
         u32::try_from(4 * u64::from(self.rows) * of_row * u64::from(columns)).unwrap_or(u32::MAX)
     }
 
+    /// Terms whose words of the matrix an invocation loads before it multiplies them, of a slice of so many: they do not wait for each
+    /// other.
+    pub fn unrolled(of_slice: u32) -> u32 {
+        if of_slice.is_multiple_of(2 * FOUR) { 2 * FOUR } else { FOUR }
+    }
+
     /// Whether four neighbouring columns of the matrix lie beside each other, wherever the first one lies.
     pub fn reads_fours(own: &Recurrence) -> bool {
         let [column, term] = &own.strides;

@@ -25,7 +25,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// What is no step of training: a call.
+    /// A call: one step without numbers.
     pub(super) const ONE: Steps = Steps { count: 1, numbers: 0 };
 
     /// How many words of a pool each step has for itself.
@@ -66,9 +66,9 @@ pub(super) struct Arena {
     pools: [Option<Piece>; Pool::COUNT],
     /// Arguments that are pieces of other buffers each, and where in the pool of arguments each would be.
     arguments: Vec<(Piece, Range<u64>)>,
-    /// Whether somebody else's encoder has commands that are not submitted and see the buffers below: these are replaced then,
-    /// not written.
-    lent: bool,
+    /// Whether commands that see `call` and the pool of dispatches may be in an encoder of the caller's, who submits them at some time:
+    /// these buffers are replaced then, not written.
+    is_recorded: bool,
     /// Its own buffers, which only grow.
     own: [Option<wgpu::Buffer>; Pool::COUNT],
     call: Option<wgpu::Buffer>,
@@ -102,7 +102,7 @@ impl Arena {
             pipelines,
             pools: [const { None }; Pool::COUNT],
             arguments: Vec::new(),
-            lent: false,
+            is_recorded: false,
             own: [const { None }; Pool::COUNT],
             call: None,
             bindings: Bindings::default(),
@@ -117,6 +117,16 @@ impl Arena {
             records: Vec::new(),
             launch: Launch { halves, ..Launch::default() },
         })
+    }
+
+    /// An arena for calls that are recorded into encoders of the caller's.
+    pub(super) fn recorded(gpu: &Gpu, program: &'static Program) -> Result<Self> {
+        Ok(Self { is_recorded: true, ..Self::new(gpu, program)? })
+    }
+
+    /// Bytes of the `call` uniforms of a step.
+    pub(super) fn call_bytes(&self) -> u64 {
+        4 * self.words.len() as u64
     }
 
     /// Whether this is an arena for that program.
@@ -139,12 +149,23 @@ impl Arena {
         if self.steps < steps.count {
             self.upload_calls(steps)?;
         }
-        let is_made = |dispatch: &Dispatch| self.bindings.group(dispatch.bound).made.is_some();
-        if self.dispatches.iter().all(is_made) {
+        if self.dispatches.iter().all(|dispatch| self.is_made(dispatch)) {
             return Ok(());
         }
         let gpu = self.gpu.clone();
-        gpu.scoped(|| self.create_groups())
+        let made = gpu.scoped(|| self.create_groups());
+        let missing = || Error::Device { reason: "a plan uses memory that it did not ask for".to_owned() };
+        let made =
+            made.and_then(|()| self.dispatches.iter().all(|one| self.is_made(one)).then_some(()).ok_or_else(missing));
+        if made.is_err() {
+            // A group that the device refused is there all the same.
+            self.bindings.forget_all();
+        }
+        made
+    }
+
+    fn is_made(&self, dispatch: &Dispatch) -> bool {
+        self.bindings.group(dispatch.bound).made.is_some()
     }
 
     /// Uses a buffer that somebody else owns.
@@ -190,11 +211,6 @@ impl Arena {
             part.argument.is_some_and(|k| k < pieces.len() && !is_same(k))
         });
         self.arguments = pieces.iter().map(|(piece, _)| piece.clone()).zip(ranges).collect();
-    }
-
-    /// Says that commands which see the present buffers are somebody else's, who submits them at some time.
-    pub(super) fn lend(&mut self) {
-        self.lent = true;
     }
 
     /// Gives `pool` room for `words` words.
@@ -316,14 +332,14 @@ impl Arena {
             }
         }
         let bytes = (4 * words.len() as u64).max(stride(&self.gpu, self.program).into());
-        if self.lent || self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
+        if self.is_recorded || self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
             self.bindings.forget_all();
         }
         let Some(call) = &self.call else { return Ok(()) };
         self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&words)))?;
-        (self.steps, self.lent) = (steps.count, false);
+        self.steps = steps.count;
         Ok(())
     }
 
@@ -334,7 +350,7 @@ impl Arena {
         }
         let bytes = 4 * self.records.len() as u64;
         let at = Pool::Dispatch.index();
-        if self.lent || self.pools[at].as_ref().is_none_or(|piece| piece.size() < bytes) {
+        if self.is_recorded || self.pools[at].as_ref().is_none_or(|piece| piece.size() < bytes) {
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
             let usage = usage | wgpu::BufferUsages::COPY_SRC;
             let buffer = create_buffer(&self.gpu, Pool::Dispatch.name(), bytes, usage)?;

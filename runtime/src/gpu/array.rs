@@ -20,6 +20,8 @@ use precast_cpu::Words;
 /// writes its results into others. It can be one that the program records other work into, too, such as a frame; [`Gpu::submit`] makes
 /// one.
 ///
+/// A session keeps the arrays of the last call of each function.
+///
 /// Numbers lie in the buffer one behind the other in the machine's order of bytes; a `bool` is a `u32` that is 0 or 1.
 ///
 /// # Examples
@@ -51,7 +53,7 @@ pub struct GpuArray<T, const N: usize = 1> {
     piece: Piece,
     dims: [usize; N],
     words: usize,
-    elements: PhantomData<fn() -> T>,
+    elements: PhantomData<T>,
 }
 
 impl<T: Encode, const N: usize> GpuArray<T, N> {
@@ -115,10 +117,10 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
     /// # Errors
     /// If there are not as many values, or the device is lost.
     pub fn write(&self, values: &[T]) -> Result<()> {
-        let expected = self.dims.iter().product();
+        let expected: usize = self.dims.iter().product();
         if values.len() != expected {
             return Err(Error::Device {
-                reason: format!("an array of {expected} elements is written {}", values.len()),
+                reason: format!("an array of {expected} elements was given {}", values.len()),
             });
         }
         let mut words = Words::zeroed(self.words)?;
@@ -182,7 +184,7 @@ impl<T, const N: usize> Debug for GpuArray<T, N> {
     }
 }
 
-/// An array of any type.
+/// An array whatever its elements are.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Lent<'a> {
@@ -199,7 +201,9 @@ pub struct Lent<'a> {
 pub fn same_dims<const N: usize>(name: &str, found: [usize; N], expected: [usize; N]) -> Result<()> {
     match found == expected {
         true => Ok(()),
-        false => Err(Error::Device { reason: format!("the result `{name}` is {expected:?}, and its array {found:?}") }),
+        false => Err(Error::Device {
+            reason: format!("the result `{name}` has the extents {expected:?}, and its array {found:?}"),
+        }),
     }
 }
 
@@ -208,10 +212,8 @@ const VECTOR: u64 = 16;
 
 /// The words of an array with these extents.
 fn words_of<T: Encode, const N: usize>(dims: [usize; N]) -> Result<usize> {
-    let elements = dims.iter().try_fold(size_of::<T>(), |product, &extent| product.checked_mul(extent));
-    // Kernels count words in 32 bits, and a truth value is a word.
-    match elements.filter(|&bytes| bytes <= i32::MAX as usize) {
-        Some(_) => Ok(T::words(dims.iter().product())),
-        None => Err(Error::Memory { words: usize::MAX }),
-    }
+    let bytes = dims.iter().try_fold(size_of::<T>(), |product, &extent| product.checked_mul(extent));
+    let words = bytes.map_or(usize::MAX, |_| T::words(dims.iter().product()));
+    // Kernels count words in 32 bits.
+    if words <= i32::MAX as usize { Ok(words) } else { Err(Error::Memory { words }) }
 }

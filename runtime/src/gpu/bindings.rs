@@ -122,7 +122,10 @@ impl Room {
     /// The argument that a view sees, if arguments are apart.
     fn argument(&self, launch: &Launch, view: usize, pool: Pool) -> Option<usize> {
         let slot = launch.slots.iter().find(|slot| slot.view == view && pool == Pool::Inputs)?;
-        self.arguments.iter().position(|words| words.contains(&launch.words[slot.word]))
+        let word = launch.words[slot.word];
+        // What is empty has no words, and begins where another one does, or behind all.
+        let of = |is: &dyn Fn(&Range<u64>) -> bool| self.arguments.iter().position(is);
+        of(&|words| words.contains(&word)).or_else(|| of(&|words| words.start == word))
     }
 }
 

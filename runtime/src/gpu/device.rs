@@ -151,7 +151,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Uses a device that the caller opened; its error and loss handlers stay the caller's, and so does what is kept of its
+    /// Uses a device that the caller opened, once for all models and arrays of the program, which take clones; its error and loss handlers stay the caller's, and so does what is kept of its
     /// pipelines.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self::of(device, queue, None, false)
@@ -184,7 +184,7 @@ impl Gpu {
         &self.shared.queue
     }
 
-    /// Whether both are one device.
+    /// Whether both are clones of one. wgpu tells devices of different instances apart by numbers that both may have.
     pub(super) fn is_same(&self, other: &Gpu) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

@@ -1,5 +1,5 @@
 // The self-check of cooperative matrices: each subgroup multiplies a matrix of its own by one that all have, in three products of
-// halves and as emitted kernels do: by lines along the terms, by lines along the sides, and both results added. `element` of split.rs
+// halves and as emitted kernels do: by lines along the terms, by lines along the sides, and both results added. `element` of halves.rs
 // gives the same numbers. In the second of three turns elements of each subgroup's first row are beyond the range of halves, and in the
 // third such of the first column of the other matrix.
 

@@ -30,6 +30,7 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
+pub use crate::encoded::Encode as Element;
 pub use array::GpuArray;
 pub use device::{Created, Gpu};
 pub use options::{Adapter, Options};

@@ -33,7 +33,7 @@ pub enum Pool {
     Outcome,
     /// A part of what dies with the call or is read from it.
     Bank(usize),
-    /// One of the first results of a call.
+    /// The k-th result of a call.
     Result(usize),
 }
 

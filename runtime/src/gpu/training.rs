@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// of one.
 const IN_FLIGHT: usize = 16;
 
+/// The most bytes of the `call` uniforms of a step of which several are submitted at once.
+const CALL_BYTES: u64 = 4 << 20;
+
 /// Gradients, optimiser state and losses of a trainer.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -85,8 +88,18 @@ impl Training {
             return Ok(vec![self.one::<S>(gpu, parameters, workspace, call, Some(&held.buffer)).await?]);
         }
         let steps = Steps { count: calls.len(), numbers: calls.first().map_or(0, |(call, _)| call.numbers.len()) };
+        if let Some((call, held)) = calls.first() {
+            let alone = (Steps { count: 1, ..steps }, Some(&held.buffer));
+            if self.bind::<S>(gpu, parameters, workspace, call, alone)?.call_bytes() > CALL_BYTES {
+                let mut losses = Vec::with_capacity(calls.len());
+                for (call, held) in calls {
+                    losses.push(self.one::<S>(gpu, parameters, workspace, call, Some(&held.buffer)).await?);
+                }
+                return Ok(losses);
+            }
+        }
         let mut all = vec![0.0; steps.count * steps.words(Pool::Numbers)];
-        let mut recording = Recording::new(gpu, S::NAME);
+        let mut recording = gpu.scoped(|| Recording::new(gpu, S::NAME))?;
         for (at, (call, held)) in calls.iter().enumerate() {
             let arena = self.bind::<S>(gpu, parameters, workspace, call, (steps, Some(&held.buffer)))?;
             all[at * steps.words(Pool::Numbers)..][..call.numbers.len()].copy_from_slice(call.numbers);

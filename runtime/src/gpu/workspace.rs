@@ -22,6 +22,9 @@ use precast_cpu::Words;
 #[derive(Debug, Default)]
 pub struct Workspace {
     arena: Option<Arena>,
+    /// Those of functions whose calls are recorded into encoders of the caller's, with scratch memory of their own: these may be
+    /// submitted while another call is under way.
+    recorded: Vec<(&'static Plan, Arena)>,
     staging: Option<wgpu::Buffer>,
     results: Words,
 }
@@ -97,7 +100,12 @@ impl Workspace {
     ) -> Result<()> {
         let (program, plan) = F::gpu();
         can_encode::<F>(gpu, plan, dims, (arguments, results))?;
-        let arena = self.arena(gpu, program)?;
+        let known = self.recorded.iter().position(|(of, _)| core::ptr::eq(*of, plan));
+        let at = known.unwrap_or(self.recorded.len());
+        if known.is_none() {
+            self.recorded.push((plan, Arena::recorded(gpu, program)?));
+        }
+        let (_, arena) = &mut self.recorded[at];
         arena.share(Pool::Weights, &parameters.buffer);
         if let Some(session) = session {
             arena.share(Pool::State, &session.buffer);
@@ -116,7 +124,6 @@ impl Workspace {
             }
         }
         arena.prepare(plan, dims, Steps::ONE)?;
-        arena.lend();
         if !plan.arguments_apart {
             let (inputs, mut at) = (arena.buffer(Pool::Inputs)?, 0);
             for (piece, words) in &pieces {
@@ -174,8 +181,8 @@ impl Workspace {
     }
 }
 
-/// Whether a call can be recorded that reads and writes these arrays: a device refuses what else there might be only when the encoder
-/// is finished, by a panic.
+/// Why a call that reads and writes these arrays cannot be recorded, if so: a device says so only when the encoder is finished, and may
+/// panic then.
 fn can_encode<F: Function>(
     gpu: &Gpu,
     plan: &Plan,
@@ -185,7 +192,7 @@ fn can_encode<F: Function>(
     let refused = |reason: String| Err(Error::Device { reason });
     let name = F::NAME;
     if plan.has_foreign() {
-        return refused(format!("`{name}` calls a closure of the program, which no encoder can"));
+        return refused(format!("`{name}` calls a closure of the program, which cannot be recorded"));
     }
     if arguments.iter().chain(results).any(|lent| !lent.gpu.is_same(gpu)) {
         return refused(format!("an array that `{name}` is given is on another device than the model"));

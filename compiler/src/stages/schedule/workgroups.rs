@@ -54,7 +54,7 @@ fn workgroup(kernel: &Kernel, precision: Precision) -> Option<Workgroup> {
             Sides::of(kernel).map(of)
         }
         Skeleton::Attend(attention) => Some(Workgroup::Attend(attended(kernel, attention))),
-        // A GPU runs its turns.
+        // What a GPU runs as one launch has its workgroup.
         Skeleton::Recur(_) => None,
     }
 }

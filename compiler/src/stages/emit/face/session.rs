@@ -214,7 +214,8 @@ fn encode(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> Option<
     let name_encode = format_ident!("{name}_encode");
     let attrs = signature.attrs_with(&format!(
         "Records `{name}` into an encoder. It runs when the encoder's commands are submitted, with the parameters of that time, reads \
-         its arguments where they are on the device, and overwrites the arrays for its results. Nothing is copied, and nothing waits."
+         its arguments where they are on the device, and overwrites the arrays for its results; nothing waits. Results from the fifth on, and \
+         what kernels see that have more buffers than a device binds, the device copies."
     ));
     let (params, bind, plan) = (signature.array_params(), signature.bind_arrays(), &signature.plan);
     let outs = signature.outs();
@@ -239,7 +240,7 @@ fn encode(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> Option<
         ///
         /// # Errors
         /// If extents do not agree, an array for a result lies in the buffer of another array, arrays are on another device, the
-        /// function calls a closure of the program, or the device is lost.
+        /// function calls a closure of the program, what is copied has not the usage `COPY_SRC` or `COPY_DST`, or the device is lost.
         pub fn #name_encode(
             &mut self,
             encoder: &mut #rt::gpu::Encoder,

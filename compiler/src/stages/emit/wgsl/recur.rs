@@ -43,9 +43,6 @@ pub(super) struct Recur<'a> {
     pub(super) group: RecurGroup,
 }
 
-/// Terms whose words of the matrix an invocation asks for before it multiplies them, if a slice has whole such.
-const AT_ONCE: u32 = 8;
-
 impl Recur<'_> {
     /// Prints the kernel.
     pub(super) fn print(&self) -> String {
@@ -139,7 +136,7 @@ impl Recur<'_> {
 
     /// Where a part of the state is in shared memory.
     fn shared(&self, part: usize) -> String {
-        format!("row * {}u + column{}", self.depth(), behind(self.width(part), "u"))
+        format!("row * {}u + column{}", self.depth(), plus(self.width(part), "u"))
     }
 
     /// What is done at the positions of the map that are the workgroup's, which the invocations share out: `row` and `column` count
@@ -167,7 +164,7 @@ impl Recur<'_> {
         let (name, quads, RecurGroup { rows, slices, .. }) = (self.name, self.quads(), self.group);
         let word = self.width(group) / FOUR;
         let of_slice = |s: u32| {
-            let [row, word] = [s * rows, word].map(|n| behind(n, "u"));
+            let [row, word] = [s * rows, word].map(|n| plus(n, "u"));
             format!("{name}_sums[(row{row}) * {quads}u + column / 4u{word}][column % 4u]")
         };
         let mut terms: Vec<String> = (0..slices).map(of_slice).collect();
@@ -186,7 +183,7 @@ impl Recur<'_> {
                     continue;
                 }
                 // Before the first product the sums are those that the loop begins with.
-                let at = self.position(self.width(groups)) + &behind(self.width(group), "");
+                let at = self.position(self.width(groups)) + &plus(self.width(group), "");
                 body.line(format!("var a0_{group} = 0.0f;"));
                 body.line(format!("if n == 0 {{ a0_{group} = {}; }}", self.scalars.load(sums, &at)));
                 body.line(format!("else {{ a0_{group} = {sum}; }}"));
@@ -207,8 +204,7 @@ impl Recur<'_> {
     fn product(&self, body: &mut Body<'_, '_>) {
         let (name, quads, RecurGroup { rows, slices, .. }) = (self.name, self.quads(), self.group);
         let (of_slice, matrix) = (self.depth() / slices, self.own().matrix);
-        // As many terms at once as hide the way to the last cache.
-        let terms = [AT_ONCE, FOUR].into_iter().find(|&terms| of_slice.is_multiple_of(terms)).unwrap_or(FOUR);
+        let terms = RecurGroup::unrolled(of_slice);
         let names = self.scalars.names;
         let (start, pitch) = (self.start(), names.dim(&self.own().strides[1]));
         let start = if start == Index::default() { String::new() } else { format!(" + {}", names.index(&start)) };
@@ -218,16 +214,16 @@ impl Recur<'_> {
         (0..rows).for_each(|r| body.line(format!("var c{r} = vec4<f32>();")));
         body.open(format!("for (var k = slice * {of_slice}u; k < slice * {of_slice}u + {of_slice}u; k += {terms}u)"));
         for j in 0..terms {
-            let at = format!("i32(k{}) * {pitch} + i32({FOUR}u * quad){start}", behind(j, "u"));
-            body.line(format!("let w{j} = {};", self.scalars.load_four_or_words(matrix, &at)));
+            let at = format!("i32(k{}) * {pitch} + i32({FOUR}u * quad){start}", plus(j, "u"));
+            body.line(format!("let w{j} = {};", self.scalars.load_four(matrix, &at)));
         }
         for (r, j) in (0..rows).flat_map(|r| (0..terms).map(move |j| (r, j))) {
-            let state = format!("{name}_state[k{}]", behind(r * self.depth() + j, "u"));
+            let state = format!("{name}_state[k{}]", plus(r * self.depth() + j, "u"));
             body.line(format!("c{r} = fma(vec4<f32>({state}), w{j}, c{r});"));
         }
         body.close();
         for r in 0..rows {
-            body.line(format!("{name}_sums[(slice * {rows}u{}) * {quads}u + quad] = c{r};", behind(r, "u")));
+            body.line(format!("{name}_sums[(slice * {rows}u{}) * {quads}u + quad] = c{r};", plus(r, "u")));
         }
         body.close();
         body.line("workgroupBarrier();");
@@ -247,7 +243,7 @@ impl Recur<'_> {
         body.open(format!("if {count} > 0"));
         self.each_position(body, &|body| {
             for group in 0..groups {
-                let at = self.position(self.width(groups)) + &behind(self.width(group), "");
+                let at = self.position(self.width(groups)) + &plus(self.width(group), "");
                 let statement = self.scalars.store_word(sums, &at, &format!("({})", self.sum(group)));
                 body.line(statement);
             }
@@ -256,7 +252,7 @@ impl Recur<'_> {
     }
 }
 
-/// What is added to a position: nothing, or so many.
-fn behind(number: u32, suffix: &str) -> String {
+/// So many more, as text: nothing where it is 0.
+fn plus(number: u32, suffix: &str) -> String {
     if number == 0 { String::new() } else { format!(" + {number}{suffix}") }
 }

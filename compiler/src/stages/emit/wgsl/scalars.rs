@@ -8,10 +8,10 @@ use super::elements::mask;
 use super::names::{Called, Names};
 use super::pairs;
 use super::positions::Positions;
-use super::views::{Access, View};
+use super::views::View;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
-use crate::ir::neighbours::{FOUR, Fours};
+use crate::ir::neighbours::Fours;
 use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::ty::{Category, DType};
 use crate::ir::varying::Varying;
@@ -53,17 +53,6 @@ impl<'a> Scalars<'a> {
     /// A vector of four neighbours of a slot, the first of which is at an index.
     pub(super) fn load_four(&self, slot: usize, index: &str) -> String {
         self.memory[slot].load_four(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
-    }
-
-    /// The same, word by word where the slot is not seen as vectors.
-    pub(super) fn load_four_or_words(&self, slot: usize, index: &str) -> String {
-        match self.memory[slot].access {
-            Access::ReadFours | Access::WriteFours => self.load_four(slot, index),
-            Access::Read | Access::Write | Access::Atomic => {
-                let words: Vec<String> = (0..FOUR).map(|n| self.load(slot, &format!("{index} + {n}"))).collect();
-                format!("vec4<f32>({})", words.join(", "))
-            }
-        }
     }
 
     /// A statement that writes an f32 to the element of a slot at an index.

@@ -44,7 +44,11 @@ pub(super) fn title(kernel: &Kernel) -> String {
             let part = format!("{:?}", attention.attend.part).to_lowercase();
             format!("{name}_{part}_{queries}x{keys}")
         }
-        Skeleton::Recur(_) => name.clone(),
+        Skeleton::Recur(own) => {
+            let columns = |times: usize| text(&(kernel.axes[own.columns].clone() * Dim::from(times)));
+            let rows = own.rows.map_or("1".to_owned(), |rows| text(&kernel.axes[rows]));
+            format!("{name}_{rows}x{}_of_{}", columns(own.groups), columns(own.parts))
+        }
     };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let title: String = title.chars().map(plain).collect();

@@ -40,14 +40,17 @@ pub(super) fn steps(kernel: &Kernel, buffers: &[BufferId], new: BufferId) -> Opt
     Some((launches.into(), Some(Buffer { role: Role::Scratch, dtype: DType::F32, len })))
 }
 
-/// The workgroup, if all of it is known and fits, and each turn reads no more than is soon read.
+/// The workgroup, if its extents are known, it has room for them, and a turn takes no longer than two dispatches.
 fn group(kernel: &Kernel) -> Option<RecurGroup> {
     let Recurrent { own, .. } = Recurrent::of(kernel)?;
     let columns = u32::try_from(kernel.axes[own.columns].as_const()?).ok()?;
     let [depth, width] = [own.parts, own.groups].map(|times| columns.saturating_mul(times as u32));
     let quads = width / FOUR;
     let is_small = i64::from(depth) * i64::from(width) <= machine::GPU.turn && quads <= INVOCATIONS;
-    if !columns.is_multiple_of(FOUR) || !is_small || kernel.slots[own.matrix].dtype != DType::F32 {
+    // Two rows read all of the matrix, where a tile of a product reads it for many.
+    let is_few = own.rows.is_none_or(|rows| kernel.axes[rows].as_const().is_none_or(|rows| rows <= MOST_ROWS));
+    let is_whole = columns > 0 && columns.is_multiple_of(FOUR) && kernel.slots[own.matrix].dtype == DType::F32;
+    if !(is_small && is_few && is_whole) {
         return None;
     }
     // As many slices of terms as there are invocations for, each with whole fours of them.
@@ -55,14 +58,18 @@ fn group(kernel: &Kernel) -> Option<RecurGroup> {
     while quads * 2 * slices <= INVOCATIONS && depth.is_multiple_of(2 * slices * FOUR) {
         slices *= 2;
     }
-    let invocations = (quads * slices).next_power_of_two();
     let most = if own.rows.is_some() { ROWS } else { 1 };
-    let of = |rows: u32| RecurGroup { rows, slices, invocations };
+    let of = |rows: u32| {
+        let invocations = (quads * slices).max(rows * columns).next_power_of_two().min(INVOCATIONS);
+        RecurGroup { rows, slices, invocations }
+    };
     (1..=most).rev().map(of).find(|group| group.bytes(own, columns) <= SHARED)
 }
 
 /// The most rows of a workgroup: those for which it reads the matrix once.
 const ROWS: u32 = 2;
+/// The most rows, where these are known, whose turns are not products of tiles.
+const MOST_ROWS: i64 = 512;
 
 /// A copy of the matrix in which neighbouring columns lie beside each other.
 fn copy(kernel: &Kernel, own: &Recurrence, [depth, width]: [Dim; 2]) -> Kernel {

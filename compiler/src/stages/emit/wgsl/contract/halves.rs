@@ -4,8 +4,8 @@
 //! 16 × 16, and store them. Always holds: a row or column of an operand is multiplied by a power of two, so that its largest
 //! element is far from both ends of a half's range, and sums are divided by both powers. These are guessed from the first slab,
 //! behind which elements may be 32 times as large; where some are larger, sums are not finite, and the tile is made once more, as
-//! where a row's first slab tells nothing. Elements far below the largest of their row have fewer bits: an error is below 2^-35 of
-//! that. The order in which terms are added depends on nothing but the tile.
+//! where a row's first slab tells nothing. Elements far below the largest of their row have fewer bits: of two halves an error is
+//! below 2^-35 of that, of one below 2^-24. The order in which terms are added depends on nothing but the tile.
 
 use super::operand::Side;
 use super::{Contract, line};
