@@ -45,6 +45,16 @@ pub struct Recurrence {
     pub stores: Vec<Store>,
 }
 
+impl Recurrence {
+    /// An index that counts no turns of the recurrence, in terms of the loops around it, the innermost of which is the first.
+    pub fn outside(index: &Index) -> Index {
+        index.map(&mut |atom| match atom {
+            Atom::Loop(level) => Index::atom(Atom::Loop(level.saturating_sub(1))),
+            other => Index::atom(other.clone()),
+        })
+    }
+}
+
 /// What a turn begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Half {

@@ -6,6 +6,7 @@
 
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Skeleton};
+use crate::ir::recurrence::Recurrence;
 
 /// The kernel, and for each slot what a launch adds to its start.
 pub fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
@@ -50,12 +51,9 @@ pub fn starts(kernel: &Kernel) -> Vec<Index> {
 
 /// Where a recurrence, which is the innermost loop itself, starts in a turn of the loops around it.
 fn around(start: &Index) -> Index {
-    let outside = start.terms.iter().filter_map(|(atom, stride)| match atom {
-        Atom::Loop(0) => None,
-        Atom::Loop(level) => Some((Atom::Loop(level - 1), stride.clone())),
-        Atom::Axis(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
-    });
-    Index { base: 0.into(), terms: outside.collect() }
+    let is_around = |atom: &Atom| matches!(atom, Atom::Loop(1..));
+    let terms = start.terms.iter().filter(|(atom, _)| is_around(atom)).cloned().collect();
+    Recurrence::outside(&Index { base: 0.into(), terms })
 }
 
 /// For each slot the part of an index that all its loads and stores have; none where they differ, or one has none.

@@ -206,7 +206,7 @@ impl Recur<'_> {
         let (of_slice, matrix) = (self.depth() / slices, self.own().matrix);
         let terms = RecurGroup::unrolled(of_slice);
         let names = self.scalars.names;
-        let (start, pitch) = (self.start(), names.dim(&self.own().strides[1]));
+        let (start, pitch) = (Recurrence::outside(&self.own().start), names.dim(&self.own().strides[1]));
         let start = if start == Index::default() { String::new() } else { format!(" + {}", names.index(&start)) };
         body.open(format!("if lane < {}u", quads * slices));
         body.line(format!("let quad = lane % {quads}u;"));
@@ -227,14 +227,6 @@ impl Recur<'_> {
         }
         body.close();
         body.line("workgroupBarrier();");
-    }
-
-    /// Where the matrix starts, in terms of the loops around.
-    fn start(&self) -> Index {
-        self.own().start.map(&mut |atom| match atom {
-            Atom::Loop(level) => Index::atom(Atom::Loop(level.saturating_sub(1))),
-            other => Index::atom(other.clone()),
-        })
     }
 
     /// Stores the sums of the last product, if there was a turn.

@@ -4,7 +4,7 @@
 //! because each turn of each workgroup reads all of it; it is copied so where it lies otherwise.
 
 use super::super::{machine, numbers_of_gpu};
-use crate::ir::index::{Atom, Index};
+use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot, Store};
 use crate::ir::neighbours::FOUR;
 use crate::ir::prim::Scalar;
@@ -73,13 +73,9 @@ const MOST_ROWS: i64 = 512;
 
 /// A copy of the matrix in which neighbouring columns lie beside each other.
 fn copy(kernel: &Kernel, own: &Recurrence, [depth, width]: [Dim; 2]) -> Kernel {
-    // The recurrence itself is the innermost loop.
-    let outside = |atom: &Atom| match atom {
-        Atom::Loop(level) => Index::atom(Atom::Loop(level.saturating_sub(1))),
-        other => Index::atom(other.clone()),
-    };
     let [column, term] = own.strides.each_ref();
-    let index = own.start.map(&mut { outside }).plus(&Index::axis(0).times(term)).plus(&Index::axis(1).times(column));
+    let start = Recurrence::outside(&own.start);
+    let index = start.plus(&Index::axis(0).times(term)).plus(&Index::axis(1).times(column));
     let to = Index::row_major(&[0, 1], &[depth.clone(), width.clone()]);
     let len = depth.clone() * width.clone();
     let mut copy = Kernel {
