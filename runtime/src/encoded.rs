@@ -1,5 +1,6 @@
-//! Elements that are copied into words: in come truth values and numbers, out come the words of a plan, and back. Always: a truth value is a word, 0 or 1, and a word that is not 0 is true; numbers lie one behind the
-//! other in as few words as hold them, and what they leave of the last one is zero.
+//! Elements that are copied into words: in come truth values and numbers, out come the words of a plan, and back. Always: a
+//! truth value is a word, 0 or 1, and a word that is not 0 is true; numbers lie one behind the other in as few words as hold
+//! them, and what they leave of the last one is zero.
 
 use alloc::vec::Vec;
 

@@ -65,6 +65,12 @@ fn near(found: &[f32], expected: &[f32]) {
     assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-5), "{found:?} instead of {expected:?}");
 }
 
+/// A buffer of the program's own.
+fn buffer(gpu: &Gpu, usage: BufferUsages, size: u64) -> wgpu::Buffer {
+    let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+    gpu.device().create_buffer(&descriptor)
+}
+
 /// What a device says of a call that it does not record.
 fn refused(result: precast::Result<()>) -> String {
     match result {
@@ -187,9 +193,7 @@ fn buffers_of_the_program_are_read_and_written_in_its_own_frame() {
     let (device, queue) = (gpu.device(), gpu.queue());
     let alignment = device.limits().min_storage_buffer_offset_alignment as u64;
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-    let create = |usage| {
-        device.create_buffer(&wgpu::BufferDescriptor { label: None, size: 4096, usage, mapped_at_creation: false })
-    };
+    let create = |usage| buffer(&gpu, usage, 4096);
     let (source, own, result) =
         (create(usage | BufferUsages::COPY_SRC), create(usage), create(usage | BufferUsages::COPY_SRC));
     let bytes: Vec<u8> = rows.as_flattened().iter().flat_map(|x| x.to_ne_bytes()).collect();
@@ -234,16 +238,13 @@ fn mistakes_are_errors() {
     let Some(gpu) = gpu() else { return };
     let net = Net::init(1).on(&gpu).unwrap();
     let mut session = net.session();
-    let buffer = |usage, size| {
-        let descriptor = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        gpu.device().create_buffer(&descriptor)
-    };
-    let storage = buffer(BufferUsages::STORAGE, 2048);
+    let storage = buffer(&gpu, BufferUsages::STORAGE, 2048);
     let array = |buffer: &wgpu::Buffer, offset, count| {
         GpuArray::<[f32; 32]>::from_buffer(&gpu, buffer, offset, [count]).map(|_| ())
     };
     assert!(
-        refused(array(&buffer(BufferUsages::COPY_DST, 2048), 0, 1)).contains("has the usage BufferUsages(COPY_DST)")
+        refused(array(&buffer(&gpu, BufferUsages::COPY_DST, 2048), 0, 1))
+            .contains("has the usage BufferUsages(COPY_DST)")
     );
     assert!(refused(array(&storage, 4, 1)).contains("begins at byte 4, which is no multiple of"));
     assert!(refused(array(&storage, 0, 17)).contains("takes 2176 bytes from byte 0 on, and its buffer has 2048"));

@@ -47,6 +47,11 @@ pub const BANKS: usize = 4;
 /// How many results of a call may have a pool of their own.
 pub const RESULTS: usize = 4;
 
+/// Whether an entry point of a GPU that touches these buffers can bind each by itself.
+pub fn are_bound_apart(buffers: impl IntoIterator<Item = BufferId>) -> bool {
+    buffers.into_iter().collect::<BTreeSet<_>>().len() <= BUFFERS
+}
+
 impl Role {
     /// The pool in which a buffer of that role lies.
     pub fn pool(self) -> Pool {
@@ -117,13 +122,12 @@ impl Plan {
 
     fn sees_apart(&self, step: &Step<KernelId>) -> bool {
         let is_argument = |buffer: &BufferId| matches!(self.program.buffers[buffer.0].role, Role::Argument(_));
-        let is_few = |buffers: &mut dyn Iterator<Item = BufferId>| {
-            let buffers: BTreeSet<BufferId> = buffers.collect();
-            buffers.len() <= BUFFERS || !buffers.iter().any(is_argument)
-        };
+        let is_apart = |buffers: Vec<BufferId>| !buffers.iter().any(is_argument) || are_bound_apart(buffers);
         match step {
-            Step::Launch { buffers, .. } => is_few(&mut buffers.iter().copied()),
-            Step::Foreign { args, results, .. } => is_few(&mut args.iter().chain(results).map(|(buffer, _)| *buffer)),
+            Step::Launch { buffers, .. } => is_apart(buffers.clone()),
+            Step::Foreign { args, results, .. } => {
+                is_apart(args.iter().chain(results).map(|(buffer, _)| *buffer).collect())
+            }
             Step::Loop { .. } | Step::Branch { .. } | Step::Fused { .. } => {
                 step.bodies().into_iter().flatten().all(|step| self.sees_apart(step))
             }

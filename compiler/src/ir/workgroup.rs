@@ -144,7 +144,7 @@ impl Workgroup {
             Workgroup::Rows(_) => 0,
             Workgroup::Tiles(tiles) => tiles.all_plain().map(|tile| tile.bytes()).max().unwrap_or(0),
             Workgroup::Recur(group) => match &kernel.skeleton {
-                Skeleton::Recur(own) => group.bytes(own, group.width(kernel, own, 1)),
+                Skeleton::Recur(own) => group.bytes(own, RecurGroup::width(kernel, own, 1)),
                 Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) => {
                     u32::MAX
                 }
@@ -185,7 +185,7 @@ impl Workgroup {
 
 impl RecurGroup {
     /// So many times the columns of the map of a recurrence, which are known.
-    pub fn width(&self, kernel: &Kernel, own: &Recurrence, times: usize) -> u32 {
+    pub fn width(kernel: &Kernel, own: &Recurrence, times: usize) -> u32 {
         let columns = kernel.axes[own.columns].as_const().and_then(|columns| u32::try_from(columns).ok());
         columns.unwrap_or(u32::MAX).saturating_mul(times as u32)
     }
@@ -212,7 +212,7 @@ impl RecurGroup {
     /// What is wrong with it, if invocations do not have all of the product, or more than they add up plainly.
     fn error(&self, kernel: &Kernel) -> Option<&'static str> {
         let Skeleton::Recur(own) = &kernel.skeleton else { return Some("a workgroup of no recurrence") };
-        let [columns, depth, width] = [1, own.parts, own.groups].map(|times| self.width(kernel, own, times));
+        let [columns, depth, width] = [1, own.parts, own.groups].map(|times| RecurGroup::width(kernel, own, times));
         if !columns.is_multiple_of(FOUR) || !RecurGroup::reads_fours(own) || self.rows == 0 {
             return Some("columns of a recurrence that are no fours");
         }

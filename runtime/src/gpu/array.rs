@@ -5,7 +5,7 @@
 
 use super::arena::{Piece, create_storage, read_back};
 use super::device::Gpu;
-use crate::encoded::Encode;
+use crate::encoded::{Encode, Encoded};
 use crate::error::{Error, Result};
 use alloc::vec::Vec;
 use core::fmt::{self, Debug, Formatter};
@@ -123,9 +123,8 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
                 reason: format!("an array of {expected} elements was given {}", values.len()),
             });
         }
-        let mut words = Words::zeroed(self.words)?;
-        T::encode(values, words.as_mut_slice());
-        let bytes = bytemuck::cast_slice(words.as_slice());
+        let words = Encoded::of(values)?;
+        let bytes = bytemuck::cast_slice(words.words());
         self.gpu.scoped(|| self.gpu.queue().write_buffer(&self.piece.buffer, self.piece.bytes.start, bytes))
     }
 

@@ -151,8 +151,8 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Uses a device that the caller opened, once for all models and arrays of the program, which take clones; its error and loss handlers stay the caller's, and so does what is kept of its
-    /// pipelines.
+    /// Uses a device that the caller opened, once for all models and arrays of the program, which take clones; its error and loss
+    /// handlers stay the caller's, and so does what is kept of its pipelines.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self::of(device, queue, None, false)
     }
@@ -219,9 +219,9 @@ impl Gpu {
     }
 
     /// Whether models with `precision = split` or `mixed` run their products on this device as products of halves, by cooperative
-    /// matrices (tensor cores): it has such of 16 × 16 halves with sums in f32, subgroups of 32 invocations, workgroups of 256 with 48 KiB of shared
-    /// memory, and has passed a check of some milliseconds, which the first question waits for, and so does the first session or trainer
-    /// of such a model. Elsewhere, as in browsers, these models compute in f32.
+    /// matrices (tensor cores): it has such of 16 × 16 halves with sums in f32, subgroups of 32 invocations, workgroups of 256 with
+    /// 48 KiB of shared memory, and has passed a check of some milliseconds, which the first question waits for, and so does the first
+    /// session or trainer of such a model. Elsewhere, as in browsers, these models compute in f32.
     ///
     /// A device that the caller opened has them if it was opened with wgpu's features `EXPERIMENTAL_COOPERATIVE_MATRIX` and
     /// `SHADER_F16`, with experimental features enabled and such limits, on an adapter whose `cooperative_matrix_properties` have these

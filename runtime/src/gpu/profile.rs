@@ -80,7 +80,8 @@ impl Gpu {
     }
 }
 
-/// Records dispatches of a prepared plan, of one of its steps, from a number on up to another one, with timestamps, if there is a measurement;
+/// Records dispatches of a prepared plan, of one of its steps, from a number on up to another one, with timestamps,
+/// if there is a measurement;
 /// says whether that is so.
 pub(super) fn record(
     gpu: &Gpu,

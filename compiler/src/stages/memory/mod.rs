@@ -17,10 +17,9 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
-use crate::ir::plan::{ALIGN, Place, Plan, Plans, Pool, RESULTS, number_offset};
+use crate::ir::plan::{ALIGN, Place, Plan, Plans, Pool, RESULTS, are_bound_apart, number_offset};
 use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
-use crate::ir::workgroup::BUFFERS;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub use check::{Clash, check};
 use lifetime::{Lifetime, Order, Side};
@@ -96,10 +95,9 @@ fn apart(program: &Program<KernelId>, order: &Order) -> Vec<(BufferId, Pool, i64
     if let (Some(loss), Some(updated)) = (of(Role::Result(0)), of(Role::Effect(Effect::Updated))) {
         return vec![(loss, Pool::Outcome, 0), (updated, Pool::Outcome, 1)];
     }
-    let is_few =
-        |uses: &Vec<(BufferId, bool)>| uses.iter().map(|(buffer, _)| buffer).collect::<BTreeSet<_>>().len() <= BUFFERS;
     let fits = |result: BufferId| {
-        order.uses.iter().filter(|uses| uses.iter().any(|(buffer, _)| *buffer == result)).all(is_few)
+        let touching = order.uses.iter().filter(|uses| uses.iter().any(|(buffer, _)| *buffer == result));
+        touching.into_iter().all(|uses| are_bound_apart(uses.iter().map(|(buffer, _)| *buffer)))
     };
     let results = (0..RESULTS).filter_map(|k| Some((of(Role::Result(k))?, Pool::Result(k), 0)));
     results.filter(|(result, ..)| !program.buffers[result.0].len.is(0) && fits(*result)).collect()

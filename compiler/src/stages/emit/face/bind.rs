@@ -1,5 +1,5 @@
-//! The check of a call's arguments. In: the leading extents of the arguments of a function and its named dimensions. Out: for each name of a
-//! function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
+//! The check of a call's arguments. In: the leading extents of the arguments of a function and its named dimensions. Out: for
+//! each name of a function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
 //! computed from them are compared; no extent and no position in the function's graph is negative then.
 
 use super::needs::{needs, position};

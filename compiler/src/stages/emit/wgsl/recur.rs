@@ -18,8 +18,7 @@ pub(super) fn unrolled(kernel: &Kernel, own: &Recurrence) -> (Kernel, Vec<Store>
     let (mut kernel, turns) = (kernel.clone(), kernel.axes.len());
     let mut turn = |atom: &Atom| match atom {
         Atom::Loop(0) => Index::axis(turns),
-        Atom::Loop(level) => Index::atom(Atom::Loop(level - 1)),
-        other => Index::atom(other.clone()),
+        other => Recurrence::outside(&Index::atom(other.clone())),
     };
     let starts: Vec<Index> = own.starts.iter().map(|start| start.map(&mut turn)).collect();
     kernel.axes.push(own.count.clone());
@@ -106,7 +105,7 @@ impl Recur<'_> {
 
     /// So many times the columns of the map.
     fn width(&self, times: usize) -> u32 {
-        self.group.width(self.scalars.kernel, self.own(), times)
+        RecurGroup::width(self.scalars.kernel, self.own(), times)
     }
 
     /// Terms of the product.

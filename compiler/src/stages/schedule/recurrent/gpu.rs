@@ -43,8 +43,7 @@ pub(super) fn steps(kernel: &Kernel, buffers: &[BufferId], new: BufferId) -> Opt
 /// The workgroup, if its extents are known, it has room for them, and a turn takes no longer than two dispatches.
 fn group(kernel: &Kernel) -> Option<RecurGroup> {
     let Recurrent { own, .. } = Recurrent::of(kernel)?;
-    let columns = u32::try_from(kernel.axes[own.columns].as_const()?).ok()?;
-    let [depth, width] = [own.parts, own.groups].map(|times| columns.saturating_mul(times as u32));
+    let [columns, depth, width] = [1, own.parts, own.groups].map(|times| RecurGroup::width(kernel, own, times));
     let quads = width / FOUR;
     let is_small = i64::from(depth) * i64::from(width) <= machine::GPU.turn && quads <= INVOCATIONS;
     // Two rows read all of the matrix, where a tile of a product reads it for many.

@@ -1,7 +1,7 @@
 //! Loops whose turn is a product with a state and a map of its sums to the next state, or the other way round.
 //!
-//! In: a program. Out: the same, in which such a loop is one kernel on a CPU; on a GPU it is one as well (`gpu`), or two dispatches a turn. Always: no
-//! other step of the turn uses the sums; the map reads the state, and what it writes, only at the position that it writes; the
+//! In: a program. Out: the same, in which such a loop is one kernel on a CPU; on a GPU it is one as well (`gpu`), or two
+//! dispatches a turn. Always: no other step of the turn uses the sums; the map reads the state, and what it writes, only at the position that it writes; the
 //! product rounds no operand.
 
 mod copies;
