@@ -5,6 +5,8 @@
 //! the adapter refuses says why, and the others go on.
 
 mod bandwidth;
+#[cfg(feature = "cpu")]
+mod losses;
 mod measure;
 mod networks;
 mod peak;
@@ -52,6 +54,8 @@ pub(crate) const ROWS: &[Row] = &[
         "the first step of a process: gpu:mlp and gpu:gpt, without and with a cache of pipelines",
         start::all,
     ),
+    #[cfg(feature = "cpu")]
+    row("gpu:losses", "all networks: losses of 200 steps on real data, beside those of the CPU", losses::all),
 ];
 
 /// What is asked for.

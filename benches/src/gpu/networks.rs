@@ -66,7 +66,7 @@ pub(super) const WINDOWS: usize = 64;
 const TOGETHER: usize = 16;
 
 /// Images of ResNet-18.
-const IMAGES: usize = 32;
+pub(super) const IMAGES: usize = 32;
 
 /// A loss that is no number would be measured, but not trained with.
 pub(super) fn finite(loss: f32) -> Done<()> {
@@ -75,7 +75,7 @@ pub(super) fn finite(loss: f32) -> Done<()> {
 
 impl Bench<'_> {
     /// The samples of a step.
-    fn batch(&self, usual: usize) -> usize {
+    pub(super) fn batch(&self, usual: usize) -> usize {
         self.wanted.options.batch.unwrap_or(usual)
     }
 }

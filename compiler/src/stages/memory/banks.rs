@@ -2,8 +2,8 @@
 //!
 //! In: the launches of a GPU in order, with the lifetimes of their buffers. Out: a bank for each buffer. Always: what is chosen
 //! changes neither results nor what a CPU does. A device keeps the order of dispatches by whole buffers, and lets one that only
-//! reads a buffer bind it as such; so a launch writes where it does not read, and one that depends on none of those before it
-//! writes where they do not write or read, as long as banks fill evenly.
+//! reads a buffer bind it as such; so a launch writes where it does not read, all of it into one bank, and one that depends on none of
+//! those before it writes where they do not write or read, as long as banks fill evenly.
 
 use super::lifetime::{Lifetime, Order};
 use crate::ir::plan::BANKS;
@@ -40,15 +40,20 @@ pub(super) fn banks(
         if before.iter().any(|earlier| depends(uses, earlier)) {
             before.clear();
         }
-        for &(buffer, _) in uses.iter().filter(|(buffer, _)| lies(*buffer)) {
+        for &(buffer, writes) in uses.iter().filter(|(buffer, _)| lies(*buffer)) {
             if chosen.contains_key(&buffer) {
                 continue;
             }
-            let is_in = |uses: &[(BufferId, bool)], bank| uses.iter().any(|(used, _)| chosen.get(used) == Some(&bank));
+            let is_in = |used: &BufferId, bank| chosen.get(used) == Some(&bank);
             let cost = |&bank: &usize| {
-                let apart = if is_in(uses, bank) { peak / APART } else { 0 };
-                let beside = before.iter().any(|earlier| is_in(earlier, bank));
-                alive[bank].words + apart + if beside { peak / BESIDE } else { 0 }
+                let mixes = uses.iter().any(|(used, also)| *also != writes && is_in(used, bank));
+                let apart = if mixes { peak / APART } else { 0 };
+                let alone = |(used, also): &(BufferId, bool)| {
+                    *also == writes && chosen.contains_key(used) && !is_in(used, bank)
+                };
+                let spreads = writes && uses.iter().any(alone);
+                let beside = before.iter().any(|earlier| earlier.iter().any(|(used, _)| is_in(used, bank)));
+                alive[bank].words + apart + if beside || spreads { peak / BESIDE } else { 0 }
             };
             let bank = (0..BANKS).min_by_key(cost).unwrap_or(0);
             chosen.insert(buffer, bank);
