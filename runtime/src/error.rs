@@ -260,6 +260,11 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// An array on a GPU is not what it is used for.
+    Array {
+        /// Which, why, and what would do.
+        reason: String,
+    },
     /// The GPU refused a command.
     Device {
         /// What it says.
@@ -358,6 +363,7 @@ impl fmt::Display for Error {
             }
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
+            Error::Array { reason } => f.write_str(reason),
             Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),
             Error::Batch { model, other } => {
                 write!(f, "a batch of `{other}` cannot train `{model}`: make it with the trainer that takes the step")

@@ -74,7 +74,7 @@ fn buffer(gpu: &Gpu, usage: BufferUsages, size: u64) -> wgpu::Buffer {
 /// What a device says of a call that it does not record.
 fn refused(result: precast::Result<()>) -> String {
     match result {
-        Err(Error::Device { reason }) => reason,
+        Err(Error::Array { reason }) => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -244,12 +244,16 @@ fn mistakes_are_errors() {
     };
     assert!(
         refused(array(&buffer(&gpu, BufferUsages::COPY_DST, 2048), 0, 1))
-            .contains("has the usage BufferUsages(COPY_DST)")
+            .contains("needs the usage STORAGE, but it was made with BufferUsages(COPY_DST)")
     );
-    assert!(refused(array(&storage, 4, 1)).contains("begins at byte 4, which is no multiple of"));
+    assert!(
+        refused(array(&storage, 4, 1))
+            .contains("begins at byte 4 of its buffer, but the device asks for a multiple of")
+    );
     assert!(refused(array(&storage, 0, 17)).contains("takes 2176 bytes from byte 0 on, and its buffer has 2048"));
     assert!(matches!(array(&storage, 0, usize::MAX / 4), Err(Error::Memory { .. })));
     assert!(matches!(GpuArray::<u8, 2>::new(&gpu, [usize::MAX, 2]), Err(Error::Memory { .. })));
+    assert!(matches!(GpuArray::<[f32; 0], 2>::new(&gpu, [usize::MAX, 2]), Err(Error::Memory { .. })));
     let x = GpuArray::<[f32; 32]>::from_buffer(&gpu, &storage, 0, [2]).unwrap();
     let same = GpuArray::<[f32; 5]>::from_buffer(&gpu, &storage, 1024, [2]).unwrap();
     let (p, three) = (GpuArray::<[f32; 5]>::new(&gpu, [2]).unwrap(), GpuArray::<[f32; 5]>::new(&gpu, [3]).unwrap());
@@ -257,11 +261,17 @@ fn mistakes_are_errors() {
         refused(gpu.submit(|encoder| session.scores_encode(encoder, x, p)))
     };
     assert_eq!(record(&x, &three), "the result `out` has the extents [2], and its array [3]");
-    assert!(record(&x, &same).contains("`scores` reads and writes arrays of one buffer"));
+    assert_eq!(
+        record(&x, &same),
+        "result 0 of `scores` is written to the buffer of argument 0 of `scores`: it needs one of its own"
+    );
     assert!(refused(x.write(&[])).contains("an array of 2 elements was given 0"));
     if let Some(other) = limited(|_| {}) {
         let elsewhere = GpuArray::new(&other, [2]).unwrap();
-        assert!(record(&x, &elsewhere).contains("is on another device than the model"));
+        assert!(
+            record(&x, &elsewhere)
+                .contains("the array for result 0 of `scores` was made with another `Gpu` than the model")
+        );
     }
     let none = GpuArray::<[f32; 32]>::new(&gpu, [0]).unwrap();
     let result = gpu.submit(|encoder| session.scores_encode(encoder, &none, &p));
@@ -270,6 +280,27 @@ fn mistakes_are_errors() {
     let out = GpuArray::new(&gpu, [3]).unwrap();
     let result = gpu.submit(|encoder| session.rest_encode(encoder, &x, &y, &out));
     assert!(matches!(result, Err(Error::Extent { .. })), "{result:?}");
+}
+
+#[test]
+fn what_the_program_does_wrong_is_told_before_a_call() {
+    let Some(gpu) = gpu() else { return };
+    let net = Net::init(1).on(&gpu).unwrap();
+    let (mut session, x) = (net.session(), rows::<32>(2, 1));
+    let once = *session.add(&x).unwrap();
+    // The queue may not write this buffer.
+    gpu.queue().write_buffer(&buffer(&gpu, BufferUsages::COPY_SRC, 64), 0, &[0; 4]);
+    let result = session.add(&x);
+    assert!(matches!(&result, Err(Error::Device { reason }) if reason.starts_with("before this call: ")), "{result:?}");
+    near(session.add(&x).unwrap(), &once.map(|total| 2.0 * total));
+    // An encoder in which a pass is open.
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime();
+    let (x, p) = (GpuArray::from_slice(&gpu, &x).unwrap(), GpuArray::new(&gpu, [2]).unwrap());
+    let result = net.session().scores_encode(&mut encoder, &x, &p);
+    assert!(matches!(result, Err(Error::Device { .. })), "{result:?}");
+    drop(pass);
+    x.read().unwrap();
 }
 
 #[test]

@@ -91,7 +91,7 @@ codes! {
     PrivateTraining "private-training": "a training function that nobody can call",
     Recursion "recursion": "a function or struct contains itself",
     Reference "reference": "a value or type is borrowed, though nothing is moved",
-    ReservedName "reserved-name": "a public function has the name of a method that every model has, or a field a word of Rust's",
+    ReservedName "reserved-name": "a public function has the name of a method that every model has, a struct that of a type parameter, or a field a word of Rust's",
     ReshapeCount "reshape-count": "a reshape would change the number of elements",
     SecondEllipsis "second-ellipsis": "an index has more than one `..`",
     ShapeMismatch "shape-mismatch": "two shapes that must agree do not",

@@ -69,7 +69,11 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
     }
 
     /// Elements that lie in a buffer of the program's own, from a byte on, with these extents. Nothing is copied: whoever writes the
-    /// buffer writes the array.
+    /// buffer writes the array. It has to be a buffer of this device; wgpu does not tell, and takes another one for it, or panics.
+    ///
+    /// A call reads and writes different buffers, not different pieces of one. Where a call has more arguments than an entry point has
+    /// buffers, or more than four results, some are copied, for which the buffers of arguments need the usage `COPY_SRC`, and those of
+    /// results `COPY_DST`.
     ///
     /// # Errors
     /// If the buffer has not the usage `STORAGE`, `offset` is no multiple of the device's `min_storage_buffer_offset_alignment`, or
@@ -78,12 +82,18 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
         let words = words_of::<T, N>(dims)?;
         let size = (4 * words as u64).next_multiple_of(VECTOR).max(VECTOR);
         let alignment = u64::from(gpu.device().limits().min_storage_buffer_offset_alignment);
-        let refused = |reason| Err(Error::Device { reason });
+        let refused = |reason| Err(Error::Array { reason });
         if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return refused(format!("an array is read by kernels, and its buffer has the usage {:?}", buffer.usage()));
+            return refused(format!(
+                "kernels read an array, so its buffer needs the usage STORAGE, but it was made with {:?}",
+                buffer.usage()
+            ));
         }
         if !offset.is_multiple_of(alignment) {
-            return refused(format!("an array begins at byte {offset}, which is no multiple of {alignment}"));
+            return refused(format!(
+                "an array begins at byte {offset} of its buffer, but the device asks for a multiple of {alignment} \
+                 (its limit `min_storage_buffer_offset_alignment`)"
+            ));
         }
         match offset.checked_add(size).filter(|&end| end <= buffer.size()) {
             Some(end) => {
@@ -112,17 +122,17 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
         self.piece.bytes.start
     }
 
-    /// Overwrites it, before what is submitted next.
+    /// Overwrites it, before what is submitted next: whole words, so that elements of fewer bits also overwrite, with zeros, what is
+    /// behind them in the last one.
     ///
     /// # Errors
     /// If there are not as many values, or the device is lost.
     pub fn write(&self, values: &[T]) -> Result<()> {
         let expected: usize = self.dims.iter().product();
         if values.len() != expected {
-            return Err(Error::Device {
-                reason: format!("an array of {expected} elements was given {}", values.len()),
-            });
+            return Err(Error::Array { reason: format!("an array of {expected} elements was given {}", values.len()) });
         }
+        self.gpu.ready()?;
         let words = Encoded::of(values)?;
         let bytes = bytemuck::cast_slice(words.words());
         self.gpu.scoped(|| self.gpu.queue().write_buffer(&self.piece.buffer, self.piece.bytes.start, bytes))
@@ -200,7 +210,7 @@ pub struct Lent<'a> {
 pub fn same_dims<const N: usize>(name: &str, found: [usize; N], expected: [usize; N]) -> Result<()> {
     match found == expected {
         true => Ok(()),
-        false => Err(Error::Device {
+        false => Err(Error::Array {
             reason: format!("the result `{name}` has the extents {expected:?}, and its array {found:?}"),
         }),
     }
@@ -211,8 +221,9 @@ const VECTOR: u64 = 16;
 
 /// The words of an array with these extents.
 fn words_of<T: Encode, const N: usize>(dims: [usize; N]) -> Result<usize> {
-    let bytes = dims.iter().try_fold(size_of::<T>(), |product, &extent| product.checked_mul(extent));
-    let words = bytes.map_or(usize::MAX, |_| T::words(dims.iter().product()));
+    let count = dims.iter().try_fold(1, |product: usize, &extent| product.checked_mul(extent));
+    let count = count.filter(|count| count.checked_mul(size_of::<T>()).is_some());
+    let words = count.map_or(usize::MAX, T::words);
     // Kernels count words in 32 bits.
     if words <= i32::MAX as usize { Ok(words) } else { Err(Error::Memory { words }) }
 }

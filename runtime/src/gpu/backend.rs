@@ -32,6 +32,7 @@ impl Device for Gpu {
     }
 
     async fn write(&self, pool: &mut Resident, offset: usize, words: &[f32]) -> Result<()> {
+        self.ready()?;
         pool.write(self, offset, words)
     }
 
@@ -40,6 +41,7 @@ impl Device for Gpu {
     }
 
     async fn clear(&self, pool: &mut Resident) -> Result<()> {
+        self.ready()?;
         pool.clear(self)
     }
 
@@ -56,6 +58,7 @@ impl Device for Gpu {
         inputs: &[&[f32]],
         foreign: &Foreigns,
     ) -> Result<()> {
+        self.ready()?;
         let session = session.map(|session| &session.buffer);
         workspace.call::<F>(self, (&parameters.buffer, session), dims, inputs, foreign).await
     }
@@ -75,10 +78,12 @@ impl Device for Gpu {
         workspace: &mut Workspace,
         call: &StepCall<'_>,
     ) -> Result<Loss> {
+        self.ready()?;
         training.step::<S>(self, &parameters.buffer, workspace, call).await
     }
 
     async fn inputs(&self, inputs: &[&[f32]]) -> Result<Held> {
+        self.ready()?;
         Held::new(self, inputs)
     }
 
@@ -93,6 +98,7 @@ impl Device for Gpu {
         workspace: &mut Workspace,
         calls: &[(StepCall<'_>, &Held)],
     ) -> Result<Vec<Loss>> {
+        self.ready()?;
         training.steps::<S>(self, &parameters.buffer, workspace, calls).await
     }
 
@@ -118,8 +124,9 @@ impl Device for Gpu {
 
     async fn write_states(&self, training: &mut Training, words: &[f32]) -> Result<()> {
         match words.is_empty() {
-            true => self.alive(),
+            true => self.ready(),
             false => {
+                self.ready()?;
                 let bytes = bytemuck::cast_slice(words);
                 self.scoped(|| self.queue().write_buffer(&training.states, 0, bytes))
             }

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// How many objects were created on a device since it was opened.
@@ -84,7 +84,8 @@ impl Gpu {
         Options::default()
     }
 
-    /// Opens the best adapter and waits for it.
+    /// Opens the best adapter and waits for it. What the device refuses of the program's own commands, outside of any error scope, is
+    /// an error of the next call of Precast's, which then does nothing else.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] if there is none, [`Error::Device`] if it cannot be opened.
@@ -194,6 +195,7 @@ impl Gpu {
     /// # Errors
     /// What `record` gives, or if the device refuses the commands or is lost.
     pub fn submit(&self, record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<()>) -> Result<()> {
+        self.ready()?;
         self.scoped(|| {
             let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             record(&mut encoder)?;
@@ -271,7 +273,7 @@ impl Gpu {
     }
 
     #[cfg(feature = "profile")]
-    pub(super) fn profiler(&self) -> MutexGuard<'_, Option<super::profile::Profiler>> {
+    pub(super) fn profiler(&self) -> std::sync::MutexGuard<'_, Option<super::profile::Profiler>> {
         self.shared.profiler.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -288,8 +290,17 @@ impl Gpu {
         if self.is_lost() { Err(lost()) } else { Ok(()) }
     }
 
-    /// Runs `work` and says what the device thinks of it. Native devices judge at once; what a browser reports later is
-    /// kept and given by the next call.
+    /// Whether a call may begin: the device is there, and has refused nothing since the last one began, such as commands of the
+    /// program's own outside of any scope, or what a browser reports late. What it has refused is said once, and the call does nothing.
+    pub(super) fn ready(&self) -> Result<()> {
+        self.alive()?;
+        match self.shared.uncaptured.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            None => Ok(()),
+            Some(reason) => Err(Error::Device { reason: format!("before this call: {reason}") }),
+        }
+    }
+
+    /// Runs `work` and says what the device thinks of it. Native devices judge at once.
     pub(super) fn scoped<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
         self.alive()?;
         let device = &self.shared.device;
@@ -300,15 +311,10 @@ impl Gpu {
         let reports = [now(validation.pop()), now(internal.pop()), now(memory.pop())];
         self.alive()?;
         let [validation, internal, memory] = reports.map(Option::flatten);
-        let uncaptured = self.uncaptured().take();
-        match validation.or(internal).or(memory).map(|error| error.to_string()).or(uncaptured) {
+        match validation.or(internal).or(memory) {
             None => Ok(value),
-            Some(reason) => Err(Error::Device { reason }),
+            Some(error) => Err(Error::Device { reason: error.to_string() }),
         }
-    }
-
-    fn uncaptured(&self) -> MutexGuard<'_, Option<String>> {
-        self.shared.uncaptured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets finished work report; with `wait`, blocks until all submitted work is finished, unless the program is to ask again

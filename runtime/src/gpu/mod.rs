@@ -34,6 +34,8 @@ pub use crate::encoded::Encode as Element;
 pub use array::GpuArray;
 pub use device::{Created, Gpu};
 pub use options::{Adapter, Options};
+/// The version of wgpu whose devices, buffers and encoders are meant here.
+pub use wgpu;
 
 pub(crate) use device::now;
 

@@ -99,6 +99,7 @@ impl Workspace {
         (arguments, results): (&[Lent<'_>], &[Lent<'_>]),
     ) -> Result<()> {
         let (program, plan) = F::gpu();
+        gpu.ready()?;
         can_encode::<F>(gpu, plan, dims, (arguments, results))?;
         let known = self.recorded.iter().position(|(of, _)| core::ptr::eq(*of, plan));
         let at = known.unwrap_or(self.recorded.len());
@@ -124,23 +125,7 @@ impl Workspace {
             }
         }
         arena.prepare(plan, dims, Steps::ONE)?;
-        if !plan.arguments_apart {
-            let (inputs, mut at) = (arena.buffer(Pool::Inputs)?, 0);
-            for (piece, words) in &pieces {
-                let bytes = 4 * *words as u64;
-                encoder.copy_buffer_to_buffer(&piece.buffer, piece.bytes.start, inputs, at, bytes);
-                at += 4 * words.next_multiple_of(ALIGN) as u64;
-            }
-        }
-        arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), 0, 0, None);
-        for (found, lent) in plan.results.iter().zip(results) {
-            if !matches!(found.pool, Pool::Result(_)) {
-                let (from, to) = (arena.buffer(found.pool)?, lent.piece);
-                let first = 4 * (found.offset)(dims);
-                encoder.copy_buffer_to_buffer(from, first, &to.buffer, to.bytes.start, 4 * lent.words as u64);
-            }
-        }
-        Ok(())
+        gpu.scoped(|| record(arena, (plan, dims), encoder, &pieces, results))?
     }
 
     /// Reads the results of the training step before, which has left them in the scratch memory.
@@ -181,6 +166,34 @@ impl Workspace {
     }
 }
 
+/// Records what a call does into an encoder: copies of arguments, if it does not read them where they are, its dispatches, and copies of
+/// results that it does not write where they belong.
+fn record(
+    arena: &Arena,
+    (plan, dims): (&Plan, &[usize]),
+    encoder: &mut wgpu::CommandEncoder,
+    pieces: &[(Piece, usize)],
+    results: &[Lent<'_>],
+) -> Result<()> {
+    if !plan.arguments_apart {
+        let (inputs, mut at) = (arena.buffer(Pool::Inputs)?, 0);
+        for (piece, words) in pieces {
+            let bytes = 4 * *words as u64;
+            encoder.copy_buffer_to_buffer(&piece.buffer, piece.bytes.start, inputs, at, bytes);
+            at += 4 * words.next_multiple_of(ALIGN) as u64;
+        }
+    }
+    arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), 0, 0, None);
+    for (found, lent) in plan.results.iter().zip(results) {
+        if !matches!(found.pool, Pool::Result(_)) {
+            let (from, to) = (arena.buffer(found.pool)?, lent.piece);
+            let first = 4 * (found.offset)(dims);
+            encoder.copy_buffer_to_buffer(from, first, &to.buffer, to.bytes.start, 4 * lent.words as u64);
+        }
+    }
+    Ok(())
+}
+
 /// Why a call that reads and writes these arrays cannot be recorded, if so: a device says so only when the encoder is finished, and may
 /// panic then.
 fn can_encode<F: Function>(
@@ -189,13 +202,20 @@ fn can_encode<F: Function>(
     dims: &[usize],
     (arguments, results): (&[Lent<'_>], &[Lent<'_>]),
 ) -> Result<()> {
-    let refused = |reason: String| Err(Error::Device { reason });
+    let refused = |reason: String| Err(Error::Array { reason });
     let name = F::NAME;
     if plan.has_foreign() {
         return refused(format!("`{name}` calls a closure of the program, which cannot be recorded"));
     }
-    if arguments.iter().chain(results).any(|lent| !lent.gpu.is_same(gpu)) {
-        return refused(format!("an array that `{name}` is given is on another device than the model"));
+    let called = |k: usize| match k.checked_sub(arguments.len()) {
+        None => format!("argument {k} of `{name}`"),
+        Some(k) => format!("result {k} of `{name}`"),
+    };
+    if let Some(k) = arguments.iter().chain(results).position(|lent| !lent.gpu.is_same(gpu)) {
+        return refused(format!(
+            "the array for {} was made with another `Gpu` than the model, or a clone of it",
+            called(k)
+        ));
     }
     for (k, result) in results.iter().enumerate() {
         let expected = F::result(dims, k).len;
@@ -205,20 +225,24 @@ fn can_encode<F: Function>(
                 "result {k} of `{name}` takes {expected} words of 4 bytes, and its array has {found}"
             ));
         }
-        if arguments.iter().chain(&results[..k]).any(|other| other.piece.buffer == result.piece.buffer) {
-            return refused(format!("`{name}` reads and writes arrays of one buffer, or writes two of one"));
+        let mut others = arguments.iter().chain(&results[..k]);
+        if let Some(other) = others.position(|other| other.piece.buffer == result.piece.buffer) {
+            return refused(format!(
+                "result {k} of `{name}` is written to the buffer of {}: it needs one of its own",
+                called(other)
+            ));
         }
         let usage = result.piece.buffer.usage();
         if !matches!(plan.results[k].pool, Pool::Result(_)) && !usage.contains(wgpu::BufferUsages::COPY_DST) {
             return refused(format!(
-                "result {k} of `{name}` is copied, and the buffer of its array has the usage {usage:?}"
+                "result {k} of `{name}` is copied, so the buffer of its array needs the usage COPY_DST, but has {usage:?}"
             ));
         }
     }
     let cannot = |lent: &Lent<'_>| !lent.piece.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC);
-    match !plan.arguments_apart && arguments.iter().any(cannot) {
-        true => refused(format!("arguments of `{name}` are copied, and a buffer has not the usage COPY_SRC")),
-        false => Ok(()),
+    match arguments.iter().position(cannot).filter(|_| !plan.arguments_apart) {
+        Some(k) => refused(format!("{} is copied, so the buffer of its array needs the usage COPY_SRC", called(k))),
+        None => Ok(()),
     }
 }
 

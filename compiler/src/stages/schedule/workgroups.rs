@@ -160,7 +160,9 @@ const ROUNDED: [HalvesTile; 2] = [
 /// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.
 fn tile(kernel: &Kernel, sides: &Sides, k: &[usize], mut of_tile: [u32; 2]) -> Tile {
     let groups = |of_tile: [u32; 2]| groups(kernel, sides, of_tile);
-    while of_tile.into_iter().max() > Some(SMALLEST) && groups(of_tile) < enough(of_tile) {
+    // Slices of a long sum keep the invocations busy that a tile of few results does not need.
+    let smallest = if typical(&extent(kernel, k)) < LONG_SUM { SMALLEST } else { SMALLEST / 2 };
+    while of_tile.into_iter().max() > Some(smallest) && groups(of_tile) < enough(of_tile) {
         let longer = usize::from(of_tile[1] > of_tile[0]);
         of_tile[longer] /= 2;
     }
@@ -203,8 +205,11 @@ pub(super) fn largest(kernel: &Kernel, sides: &Sides) -> [u32; 2] {
     [&sides.rows, &sides.columns].map(|axes| side(typical(&extent(kernel, axes))))
 }
 
-/// The fewest rows or columns of a tile, those of a medium one, and the most.
+/// The fewest rows or columns of a tile whose sums are short.
 const SMALLEST: u32 = 16;
+/// Terms of a sum that is long for a tile that has few others beside it.
+const LONG_SUM: i64 = 512;
+/// Rows or columns of a medium tile, and the most.
 pub(super) const MEDIUM: u32 = 64;
 const LARGEST: u32 = 128;
 
@@ -244,8 +249,8 @@ mod tests {
 
     #[test]
     fn tiles_stay_within_the_smallest_limits() {
-        for rows in [16, 32, 64, 128] {
-            for columns in [16, 32, 64, 128] {
+        for rows in [8, 16, 32, 64, 128] {
+            for columns in [8, 16, 32, 64, 128] {
                 for terms in [1, 9, 64, 1000, 100_000] {
                     let tile = sliced([rows, columns], terms, 1);
                     assert!(tile.bytes() <= SHARED && tile.invocations() <= INVOCATIONS, "{tile:?}");
