@@ -175,7 +175,7 @@ impl Gpu {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The wgpu device underneath.
+    /// The wgpu device underneath. What destroys it is [`Gpu::destroy`], of which models, sessions and arrays then know.
     pub fn device(&self) -> &wgpu::Device {
         &self.shared.device
     }

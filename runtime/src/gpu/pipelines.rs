@@ -176,13 +176,28 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     let needs = &program.needs;
     let views = program.entries.iter().map(|entry| entry.writes.len()).max().unwrap_or(0) as u32;
     let checks = [
-        ("buffers in one dispatch", views, limits.max_storage_buffers_per_shader_stage),
-        ("bytes of workgroup memory", needs.workgroup_bytes, limits.max_compute_workgroup_storage_size),
-        ("threads in one workgroup", needs.workgroup_threads, limits.max_compute_invocations_per_workgroup),
+        (
+            "buffers in one dispatch",
+            "max_storage_buffers_per_shader_stage",
+            views,
+            limits.max_storage_buffers_per_shader_stage,
+        ),
+        (
+            "bytes of workgroup memory",
+            "max_compute_workgroup_storage_size",
+            needs.workgroup_bytes,
+            limits.max_compute_workgroup_storage_size,
+        ),
+        (
+            "threads in one workgroup",
+            "max_compute_invocations_per_workgroup",
+            needs.workgroup_threads,
+            limits.max_compute_invocations_per_workgroup,
+        ),
     ];
-    for (what, needed, available) in checks {
+    for (what, limit, needed, available) in checks {
         if needed > available {
-            let reason = format!("the model needs {needed} {what}, this one offers {available}");
+            let reason = format!("the model needs {needed} {what} (`{limit}`), this one offers {available}");
             return Err(Error::Device { reason });
         }
     }
