@@ -34,3 +34,34 @@ fn every_emitted_method_has_a_reserved_name() {
         assert!(found, "a function may be called `{name}`");
     }
 }
+
+#[test]
+fn types_of_emitted_code_have_reserved_names() {
+    let function = "pub fn scores(&self, x: f32[B, 4]) -> f32[B, 4] { self.layer(x) }";
+    let net = |name: &str, function: &str| {
+        format!("pub struct {name}(n = 4) {{ layer: Linear(n, n) }} impl {name} {{ {function} }}")
+    };
+    let of_record = |name: &str| {
+        let function =
+            format!("pub fn scores(&self, x: f32[B, 4]) -> {name} {{ y: f32[B, 4] }} {{ {name} {{ y: x }} }}");
+        net("Net", &function)
+    };
+    let block = format!(
+        "pub struct E {{ layer: Linear(4, 4) }} impl E {{ fn forward(&self, x: f32[B, 4]) -> f32[B, 4] {{ self.layer(x) }} }} \
+         pub struct Net {{ layer: E }} impl Net {{ {function} }}"
+    );
+    let cases = [
+        (net("D", function), true),
+        (net("O", function), true),
+        (net("N", function), false),
+        (format!("{} struct E = Net();", net("Net", function)), true),
+        (of_record("D"), true),
+        (of_record("E"), false),
+        (block, false),
+    ];
+    for (text, is_taken) in cases {
+        let (_, diags) = check(text.parse().expect("tokens"));
+        let found = diags.list().iter().any(|report| report.code == Code::ReservedName);
+        assert_eq!(found, is_taken, "{text}");
+    }
+}

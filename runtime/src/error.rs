@@ -260,7 +260,7 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// An array on a GPU is not what it is used for.
+    /// What a call on a GPU is given cannot be used there: an array, or a batch.
     Array {
         /// Which, why, and what would do.
         reason: String,

@@ -270,7 +270,7 @@ fn mistakes_are_errors() {
         let elsewhere = GpuArray::new(&other, [2]).unwrap();
         assert!(
             record(&x, &elsewhere)
-                .contains("the array for result 0 of `scores` was made with another `Gpu` than the model")
+                .contains("the array for result 0 of `scores` was made with a `Gpu` that is neither the model's")
         );
     }
     let none = GpuArray::<[f32; 32]>::new(&gpu, [0]).unwrap();
@@ -294,13 +294,31 @@ fn what_the_program_does_wrong_is_told_before_a_call() {
     assert!(matches!(&result, Err(Error::Device { reason }) if reason.starts_with("before this call: ")), "{result:?}");
     near(session.add(&x).unwrap(), &once.map(|total| 2.0 * total));
     // An encoder in which a pass is open.
-    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime();
+    let open = || {
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()).forget_lifetime();
+        (encoder, pass)
+    };
+    let (mut encoder, _pass) = open();
     let (x, p) = (GpuArray::from_slice(&gpu, &x).unwrap(), GpuArray::new(&gpu, [2]).unwrap());
-    let result = net.session().scores_encode(&mut encoder, &x, &p);
+    let result = session.scores_encode(&mut encoder, &x, &p);
     assert!(matches!(result, Err(Error::Device { .. })), "{result:?}");
-    drop(pass);
-    x.read().unwrap();
+    let ten: [GpuArray<f32>; 10] = core::array::from_fn(|_| GpuArray::new(&gpu, [3]).unwrap());
+    let [a, b, c, d, e, f, g, h, i, j] = &ten;
+    let sum = GpuArray::new(&gpu, [3]).unwrap();
+    let (mut encoder, _other) = open();
+    let result = session.sum_of_ten_encode(&mut encoder, a, b, c, d, e, f, g, h, i, j, &sum);
+    assert!(matches!(result, Err(Error::Device { .. })), "{result:?}");
+    // Neither leaves anything behind.
+    gpu.submit(|encoder| session.scores_encode(encoder, &x, &p)).unwrap();
+    near(p.read().unwrap().as_flattened(), session.scores(&x.read().unwrap()).unwrap().as_flattened());
+    // A submission that is refused is told before its results are read.
+    let stray = buffer(&gpu, BufferUsages::COPY_DST, 64);
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(&stray, 0, &stray, 0, 64);
+    gpu.queue().submit([encoder.finish()]);
+    assert!(matches!(p.read(), Err(Error::Device { .. })));
+    p.read().unwrap();
 }
 
 #[test]

@@ -34,6 +34,9 @@ model! {
         /// As many results as tiles of the largest size need, none of which they fill.
         pub fn larger(&self, x: f32[N, 21], y: f32[511, 21]) -> f32[N, 511] { einsum("ni,ji->nj", x, y) }
 
+        /// Long sums, which tiles of few results share out among many slices.
+        pub fn sliced(&self, x: f32[N, 784], y: f32[128, 784]) -> f32[N, 128] { relu(einsum("ni,ji->nj", x, y)) }
+
         /// More terms than are added up plainly, of a length that is no multiple of a slab.
         pub fn deepest(&self, x: f32[N, 4133], y: f32[33, 4133]) -> f32[N, 33] { einsum("ni,ji->nj", x, y) }
 
@@ -241,6 +244,13 @@ fn large_products_are_the_same() {
         let x = rows::<21>(count, 16);
         let (on_cpu, on_gpu) = (host.larger(&x, &y[0]).unwrap(), net.larger(&x, &y[0]).unwrap());
         agree(&format!("{count} rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 21.0);
+    }
+    let y = rows::<784>(128, 27);
+    let y: &[[f32; 784]; 128] = y.as_slice().try_into().unwrap();
+    for count in [1, 7, 32, 64, 129, 1100] {
+        let x = rows::<784>(count, 28);
+        let (on_cpu, on_gpu) = (host.sliced(&x, y).unwrap(), net.sliced(&x, y).unwrap());
+        agree(&format!("{count} long rows"), on_cpu.as_flattened(), on_gpu.as_flattened(), 28.0);
     }
     let y = rows::<4133>(33, 17);
     let y: &[[f32; 4133]; 33] = y.as_slice().try_into().unwrap();

@@ -103,13 +103,14 @@ impl Options {
 pub(crate) fn usage() -> String {
     let line = |row: &Row| format!("  {:<13} {}\n", row.name, row.what);
     let lines: String = ROWS.iter().map(line).collect();
-    format!("\nGPU-ROWS are names with commas between, or gpu:all:\n{lines}")
+    format!("\nGPU-ROWS are names with commas between, or gpu:all, which leaves out the losses:\n{lines}")
 }
 
 /// The rows of these names.
 pub(crate) fn named(names: &str) -> Done<Vec<&'static Row>> {
     if names == "gpu:all" {
-        return Ok(ROWS.iter().collect());
+        // Of the losses most is made on the CPU, and takes minutes.
+        return Ok(ROWS.iter().filter(|row| row.name != "gpu:losses").collect());
     }
     let find = |name: &str| ROWS.iter().find(|row| row.name.eq_ignore_ascii_case(name));
     names.split(',').map(|name| find(name).ok_or_else(|| format!("no `{name}`\n{}", usage()).into())).collect()

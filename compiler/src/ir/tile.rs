@@ -171,6 +171,7 @@ impl Tile {
     /// How fast it is, in percent: invocations with fewer results load more for each.
     fn speed(&self) -> u32 {
         match (self.thread_tile.into_iter().product::<u32>(), self.rows * self.columns) {
+            (..64, ..256) => 25,
             (..64, _) => 50,
             (_, ..=4096) => 87,
             (_, ..16_384) => 95,

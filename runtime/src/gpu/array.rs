@@ -71,9 +71,9 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
     /// Elements that lie in a buffer of the program's own, from a byte on, with these extents. Nothing is copied: whoever writes the
     /// buffer writes the array. It has to be a buffer of this device; wgpu does not tell, and takes another one for it, or panics.
     ///
-    /// A call reads and writes different buffers, not different pieces of one. Where a call has more arguments than an entry point has
-    /// buffers, or more than four results, some are copied, for which the buffers of arguments need the usage `COPY_SRC`, and those of
-    /// results `COPY_DST`.
+    /// A call reads and writes different buffers, not different pieces of one. Where an entry point would see more buffers than it can
+    /// bind, parameters and scratch memory included, arguments or results are copied, and so are results from the fifth on: the buffers
+    /// of arguments then need the usage `COPY_SRC`, and those of results `COPY_DST`.
     ///
     /// # Errors
     /// If the buffer has not the usage `STORAGE`, `offset` is no multiple of the device's `min_storage_buffer_offset_alignment`, or
@@ -152,6 +152,7 @@ impl<T: Encode, const N: usize> GpuArray<T, N> {
     /// # Errors
     /// As for [`read`](GpuArray::read).
     pub async fn read_async(&self) -> Result<Vec<T>> {
+        self.gpu.ready()?;
         let mut words = Words::zeroed(self.words)?;
         read_back(&self.gpu, &self.piece.buffer, (self.piece.bytes.start / 4) as usize, words.as_mut_slice()).await?;
         let (mut values, count) = (Vec::new(), self.dims.iter().product());

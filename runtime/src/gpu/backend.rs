@@ -37,6 +37,7 @@ impl Device for Gpu {
     }
 
     async fn read(&self, pool: &Resident, offset: usize, words: &mut [f32]) -> Result<()> {
+        self.ready()?;
         pool.read(self, offset, words).await
     }
 

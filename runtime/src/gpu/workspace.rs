@@ -176,6 +176,8 @@ fn record(
     results: &[Lent<'_>],
 ) -> Result<()> {
     if !plan.arguments_apart {
+        // That a pass of the program's is open is said of another pass alone.
+        drop(encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
         let (inputs, mut at) = (arena.buffer(Pool::Inputs)?, 0);
         for (piece, words) in pieces {
             let bytes = 4 * *words as u64;
@@ -213,7 +215,7 @@ fn can_encode<F: Function>(
     };
     if let Some(k) = arguments.iter().chain(results).position(|lent| !lent.gpu.is_same(gpu)) {
         return refused(format!(
-            "the array for {} was made with another `Gpu` than the model, or a clone of it",
+            "the array for {} was made with a `Gpu` that is neither the model's nor a clone of it",
             called(k)
         ));
     }

@@ -2,7 +2,7 @@
 //!
 //! In: the launches of a GPU in order, with the lifetimes of their buffers. Out: a bank for each buffer. Always: what is chosen
 //! changes neither results nor what a CPU does. A device keeps the order of dispatches by whole buffers, and lets one that only
-//! reads a buffer bind it as such; so a launch writes where it does not read, all of it into one bank, and one that depends on none of
+//! reads a buffer bind it as such; so a launch writes where it does not read, into one bank if it can, and one that depends on none of
 //! those before it writes where they do not write or read, as long as banks fill evenly.
 
 use super::lifetime::{Lifetime, Order};
@@ -48,10 +48,10 @@ pub(super) fn banks(
             let cost = |&bank: &usize| {
                 let mixes = uses.iter().any(|(used, also)| *also != writes && is_in(used, bank));
                 let apart = if mixes { peak / APART } else { 0 };
-                let alone = |(used, also): &(BufferId, bool)| {
+                let elsewhere = |(used, also): &(BufferId, bool)| {
                     *also == writes && chosen.contains_key(used) && !is_in(used, bank)
                 };
-                let spreads = writes && uses.iter().any(alone);
+                let spreads = writes && uses.iter().any(elsewhere);
                 let beside = before.iter().any(|earlier| earlier.iter().any(|(used, _)| is_in(used, bank)));
                 alive[bank].words + apart + if beside || spreads { peak / BESIDE } else { 0 }
             };

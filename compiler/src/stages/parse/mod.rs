@@ -30,7 +30,7 @@ use crate::ir::model::{Sketch, scale};
 use crate::ir::precision::{Precision, Storage};
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
-use ast::{Arg, Fn, Program, Receiver, Struct};
+use ast::{Arg, Fn, Program, Receiver, Struct, TypeExpr};
 use declared::{Declared, Named};
 use elaborate::Trained;
 use instance::Instances;
@@ -150,6 +150,7 @@ fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterat
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
+    reserved::report_type(header.name, reserved::OF_MODELS, diags);
     let Options { memory, precision, storage, deterministic } = options::options(header.attrs, diags);
     if let Some((storage, place)) = storage.filter(|_| header.name == &of.name) {
         report_trained_storage(declared, of, storage, place, diags);
@@ -167,6 +168,9 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let Instances { params, states, dims, .. } = instances;
     let (mut functions, mut sketches) = (vec![], vec![]);
     for function in public_fns(declared, of) {
+        if let TypeExpr::Struct(name, _) = &function.result {
+            reserved::report_type(name, reserved::OF_RESULTS, diags);
+        }
         // What can be trained can also be evaluated; the two differ in the layers that draw.
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
         let optimizers = optimizers(function, diags);

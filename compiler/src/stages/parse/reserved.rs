@@ -1,6 +1,6 @@
-//! Names that emitted code has for itself. In: the public structs and functions of a text. Out: reports of structs that are called as
-//! a type parameter of every model, and of functions that would meet a method of every model, session or trainer, or one that
-//! another function brings along.
+//! Names that emitted code has for itself. In: the public functions of a text, and the names of structs that become types of Rust. Out:
+//! reports of functions that would meet a method of every model, session or trainer, or one that another function brings along, and of
+//! structs that are called as a type parameter of every model.
 
 use super::ast::{AxisExpr, Fn, Program, TypeExpr};
 use crate::diag::{Code, Diagnostic, Diags};
@@ -43,26 +43,22 @@ const SESSION: [&str; 6] = ["load", "load_async", "model", "reset", "reset_async
 const TRAINER: [&str; 9] =
     ["group", "load", "load_async", "model", "save", "save_async", "steps", "steps_on", "steps_on_async"];
 
-/// Type parameters of emitted code: the device of a model, another device, and the optimizer of a trainer.
-const PARAMETERS: [&str; 3] = ["D", "E", "O"];
+/// Type parameters in the code of a model: its device, another device, and the optimizer of a trainer.
+pub(super) const OF_MODELS: &[&str] = &["D", "E", "O"];
+/// Those where results stand.
+pub(super) const OF_RESULTS: &[&str] = &["D"];
 
-/// Reports every public struct whose name is taken.
-fn report_structs(program: &Program, diags: &mut Diags) {
-    let structs = program.structs.iter().map(|one| (&one.vis, &one.name));
-    let aliases = program.aliases.iter().map(|one| (&one.vis, &one.name));
-    for (vis, name) in structs.chain(aliases) {
-        let is_pub = !matches!(vis, syn::Visibility::Inherited);
-        if is_pub && PARAMETERS.iter().any(|parameter| name == parameter) {
-            let message = format!("every model has a type parameter `{name}`");
-            let report = Diagnostic::new(Code::ReservedName, name.span(), message);
-            diags.push(report.help(format!("rename the struct, for example to `{name}Net`")));
-        }
+/// Reports a model, or a struct that one of its functions gives, whose name is that of a type parameter.
+pub(super) fn report_type(name: &Ident, parameters: &[&str], diags: &mut Diags) {
+    if parameters.iter().any(|parameter| name == parameter) {
+        let report =
+            Diagnostic::new(Code::ReservedName, name.span(), format!("every model has a type parameter `{name}`"));
+        diags.push(report.help(format!("rename the struct, for example to `{name}Net`")));
     }
 }
 
-/// Reports every public struct and function whose name is taken, and gives these functions, each behind its struct.
+/// Reports every public function whose name is taken, and gives them: the struct and the function.
 pub(super) fn report(program: &Program, diags: &mut Diags) -> BTreeSet<(String, String)> {
-    report_structs(program, diags);
     let mut taken = BTreeSet::new();
     let mut owners: Vec<String> = program.impls.iter().map(|block| block.name.to_string()).collect();
     owners.sort();

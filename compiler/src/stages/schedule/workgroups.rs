@@ -110,10 +110,12 @@ pub(super) fn power_of_two(n: u32) -> u32 {
 fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
     let results = extent(kernel, &[&sides.batch[..], &sides.rows, &sides.columns].concat());
     let most = largest(kernel, sides);
+    // Slices of a long sum keep the invocations busy that a tile of few results does not need.
+    let smallest = if typical(&extent(kernel, k)) < LONG_SUM { SMALLEST } else { SMALLEST / 2 };
     if results.as_const().is_some() {
-        return Tiles::plain(tile(kernel, sides, k, most));
+        return Tiles::plain(tile(kernel, sides, k, most, smallest));
     }
-    let own = tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)));
+    let own = tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)), smallest);
     // Of a call that says how many there are, there may be any number.
     let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes).as_const());
     let longest = extents.map(|extent| extent.map_or(LARGEST, side));
@@ -123,7 +125,11 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
         let is_long = larger.thread_tile == [LONG_THREAD_SIDE; 2];
         is_long && larger.rows * larger.columns >= LARGER * own.rows * own.columns
     };
-    Tiles { larger: Some(larger).filter(has_more), ..Tiles::plain(own) }
+    match Some(larger).filter(has_more) {
+        // One tile for however many there are.
+        None => Tiles::plain(tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)), SMALLEST)),
+        larger => Tiles { larger, ..Tiles::plain(own) },
+    }
 }
 
 /// The tiles of cooperative matrices: one for as many results as there are, or two where a call says how many; none for sums that
@@ -158,10 +164,8 @@ const ROUNDED: [HalvesTile; 2] = [
 ];
 
 /// A tile of at most so many rows and columns, and smaller until a large device has something to do everywhere.
-fn tile(kernel: &Kernel, sides: &Sides, k: &[usize], mut of_tile: [u32; 2]) -> Tile {
+fn tile(kernel: &Kernel, sides: &Sides, k: &[usize], mut of_tile: [u32; 2], smallest: u32) -> Tile {
     let groups = |of_tile: [u32; 2]| groups(kernel, sides, of_tile);
-    // Slices of a long sum keep the invocations busy that a tile of few results does not need.
-    let smallest = if typical(&extent(kernel, k)) < LONG_SUM { SMALLEST } else { SMALLEST / 2 };
     while of_tile.into_iter().max() > Some(smallest) && groups(of_tile) < enough(of_tile) {
         let longer = usize::from(of_tile[1] > of_tile[0]);
         of_tile[longer] /= 2;
@@ -205,9 +209,9 @@ pub(super) fn largest(kernel: &Kernel, sides: &Sides) -> [u32; 2] {
     [&sides.rows, &sides.columns].map(|axes| side(typical(&extent(kernel, axes))))
 }
 
-/// The fewest rows or columns of a tile whose sums are short.
+/// The fewest rows or columns of a tile, but for those of few long sums.
 const SMALLEST: u32 = 16;
-/// Terms of a sum that is long for a tile that has few others beside it.
+/// Terms of a sum for which half of that are enough.
 const LONG_SUM: i64 = 512;
 /// Rows or columns of a medium tile, and the most.
 pub(super) const MEDIUM: u32 = 64;
