@@ -33,10 +33,12 @@ pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     run: fn(&Bench),
+    /// Whether it is one of `gpu:all`.
+    in_all: bool,
 }
 
 const fn row(name: &'static str, what: &'static str, run: fn(&Bench)) -> Row {
-    Row { name, what, run }
+    Row { name, what, run, in_all: true }
 }
 
 /// All of them.
@@ -54,8 +56,12 @@ pub(crate) const ROWS: &[Row] = &[
         "the first step of a process: gpu:mlp and gpu:gpt, without and with a cache of pipelines",
         start::all,
     ),
+    // Most of it is made on the CPU, and takes minutes.
     #[cfg(feature = "cpu")]
-    row("gpu:losses", "all networks: losses of 200 steps on real data, beside those of the CPU", losses::all),
+    Row {
+        in_all: false,
+        ..row("gpu:losses", "losses of 200 steps of all networks, beside the CPU's; not in gpu:all", losses::all)
+    },
 ];
 
 /// What is asked for.
@@ -103,14 +109,13 @@ impl Options {
 pub(crate) fn usage() -> String {
     let line = |row: &Row| format!("  {:<13} {}\n", row.name, row.what);
     let lines: String = ROWS.iter().map(line).collect();
-    format!("\nGPU-ROWS are names with commas between, or gpu:all, which leaves out the losses:\n{lines}")
+    format!("\nGPU-ROWS are names with commas between, or gpu:all:\n{lines}")
 }
 
 /// The rows of these names.
 pub(crate) fn named(names: &str) -> Done<Vec<&'static Row>> {
     if names == "gpu:all" {
-        // Of the losses most is made on the CPU, and takes minutes.
-        return Ok(ROWS.iter().filter(|row| row.name != "gpu:losses").collect());
+        return Ok(ROWS.iter().filter(|row| row.in_all).collect());
     }
     let find = |name: &str| ROWS.iter().find(|row| row.name.eq_ignore_ascii_case(name));
     names.split(',').map(|name| find(name).ok_or_else(|| format!("no `{name}`\n{}", usage()).into())).collect()

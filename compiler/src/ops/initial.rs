@@ -148,10 +148,10 @@ pub(super) fn fit_initial(attr: &'static str, value: Attr) -> Result<Attr, OpErr
                 let error = OpError::new(Code::WrongAttribute, format!("there is no initialiser `{name}`")).attr(attr);
                 let known = || INITIALIZERS.iter().map(|one| one.name);
                 let called = name.split_once('(').and_then(|(called, _)| initializer(called));
-                Err(match closest(name, known()) {
-                    _ if called.is_some() => error.help(format!("write `{attr} = {name}`, without quotes")),
-                    Some(near) => error.help(format!("write `{attr} = {near}`")),
-                    None => error.help(format!("there are `{}`", known().collect::<Vec<_>>().join("`, `"))),
+                Err(match (called, closest(name, known())) {
+                    (Some(_), _) => error.help(format!("write `{attr} = {name}`, without quotes")),
+                    (None, Some(near)) => error.help(format!("write `{attr} = {near}`")),
+                    (None, None) => error.help(format!("there are `{}`", known().collect::<Vec<_>>().join("`, `"))),
                 })
             }
         },

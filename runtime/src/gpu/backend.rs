@@ -124,10 +124,10 @@ impl Device for Gpu {
     }
 
     async fn write_states(&self, training: &mut Training, words: &[f32]) -> Result<()> {
+        self.ready()?;
         match words.is_empty() {
-            true => self.ready(),
+            true => Ok(()),
             false => {
-                self.ready()?;
                 let bytes = bytemuck::cast_slice(words);
                 self.scoped(|| self.queue().write_buffer(&training.states, 0, bytes))
             }

@@ -48,10 +48,8 @@ pub(super) fn banks(
             let cost = |&bank: &usize| {
                 let mixes = uses.iter().any(|(used, also)| *also != writes && is_in(used, bank));
                 let apart = if mixes { peak / APART } else { 0 };
-                let elsewhere = |(used, also): &(BufferId, bool)| {
-                    *also == writes && chosen.contains_key(used) && !is_in(used, bank)
-                };
-                let spreads = writes && uses.iter().any(elsewhere);
+                let is_elsewhere = |used: &BufferId| chosen.get(used).is_some_and(|of| *of != bank);
+                let spreads = writes && uses.iter().any(|(used, also)| *also && is_elsewhere(used));
                 let beside = before.iter().any(|earlier| earlier.iter().any(|(used, _)| is_in(used, bank)));
                 alive[bank].words + apart + if beside || spreads { peak / BESIDE } else { 0 }
             };

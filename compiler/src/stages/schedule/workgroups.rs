@@ -115,7 +115,8 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
     if results.as_const().is_some() {
         return Tiles::plain(tile(kernel, sides, k, most, smallest));
     }
-    let own = tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)), smallest);
+    let of_few = |smallest: u32| tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)), smallest);
+    let own = of_few(smallest);
     // Of a call that says how many there are, there may be any number.
     let extents = [&sides.rows, &sides.columns].map(|axes| extent(kernel, axes).as_const());
     let longest = extents.map(|extent| extent.map_or(LARGEST, side));
@@ -127,7 +128,7 @@ fn tiles(kernel: &Kernel, sides: &Sides, k: &[usize]) -> Tiles {
     };
     match Some(larger).filter(has_more) {
         // One tile for however many there are.
-        None => Tiles::plain(tile(kernel, sides, k, most.map(|side| side.min(MEDIUM)), SMALLEST)),
+        None => Tiles::plain(of_few(SMALLEST)),
         larger => Tiles { larger, ..Tiles::plain(own) },
     }
 }
