@@ -260,7 +260,7 @@ pub enum Error {
         /// Why.
         reason: String,
     },
-    /// What a call on a GPU is given cannot be used there: an array, or a batch.
+    /// An array on a GPU cannot be used where it is given.
     Array {
         /// Which, why, and what would do.
         reason: String,

@@ -81,9 +81,7 @@ impl Training {
         calls: &[(StepCall<'_>, &Held)],
     ) -> Result<Vec<Loss>> {
         if calls.iter().any(|(_, held)| !held.gpu.is_same(gpu)) {
-            return Err(Error::Array {
-                reason: "a batch was made on another device than that of the model".to_owned(),
-            });
+            return Err(Error::Device { reason: "a batch is on another device than the model".to_owned() });
         }
         self.wait(gpu, calls.len()).await?;
         if let [(call, held)] = calls {
