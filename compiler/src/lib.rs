@@ -6,6 +6,8 @@
 pub mod diag;
 pub mod dump;
 pub mod ir;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 pub mod ops;
 pub mod oracle;
 pub mod pipeline;

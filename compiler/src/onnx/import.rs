@@ -1,0 +1,414 @@
+//! The walk over a graph: nodes in the file's order in, values of a typed graph out.
+
+use super::node::Node;
+use super::operand::{Known, Operand};
+use super::operators::{self, Operator};
+use super::params::{Declared, Params};
+use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+use super::{Failure, Refusal, element, fold};
+use crate::ir::graph::Memory;
+use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
+use crate::ir::precision::Precision;
+use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type};
+use crate::ops::Builder;
+use crate::oracle::Tensor;
+use proc_macro2::{Ident, Span, TokenStream};
+use prost::Message;
+use prost::bytes::Bytes;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// What is known of a file's arguments beside the file.
+#[derive(Default, Debug)]
+pub struct Bound {
+    /// Arguments that are constants.
+    pub args: BTreeMap<String, Tensor>,
+    /// Named dimensions that are constants.
+    pub dims: BTreeMap<String, i64>,
+}
+
+/// What a file says.
+#[derive(Debug)]
+pub struct Imported {
+    /// The computation, as it is behind shape.
+    pub function: Function,
+    /// The parameters that it reads.
+    pub params: Vec<Param>,
+    /// What they are.
+    pub tensors: Vec<Tensor>,
+    /// Their type.
+    pub float: DType,
+}
+
+impl Imported {
+    /// The model that has nothing else, and the tensors of its parameters.
+    pub fn model(self, name: &str) -> (Model, Vec<Tensor>) {
+        let precision = if self.float == DType::F64 { Precision::F64 } else { Precision::default() };
+        let model = Model {
+            name: Ident::new(name, Span::call_site()),
+            vis: TokenStream::from(proc_macro2::TokenTree::from(Ident::new("pub", Span::call_site()))),
+            attrs: vec![],
+            memory: Memory::default(),
+            precision,
+            storage: None,
+            deterministic: None,
+            params: self.params,
+            states: vec![],
+            dims: vec![],
+            functions: vec![self.function],
+            foreign: vec![],
+            private: vec![],
+            sketches: vec![],
+        };
+        (model, self.tensors)
+    }
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// All that is wrong with it or not supported.
+pub fn import(bytes: Bytes, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
+    let whole = |reason: String| vec![Refusal::of_file(reason)];
+    let file = ModelProto::decode(bytes).map_err(|why| whole(format!("this is no ONNX file: {why}")))?;
+    let Some(graph) = &file.graph else { return Err(whole("the file has no graph".into())) };
+    let mut importer = Importer::new(&file, bound, span);
+    let (args, dims) = importer.declare(graph).map_err(|why| vec![why])?;
+    importer.nodes(&graph.node);
+    importer.finish(graph, args, dims)
+}
+
+/// The values of the names so far; `None` for what a refusal leaves unknown.
+type Scope = BTreeMap<String, Option<Operand>>;
+
+struct Importer<'f> {
+    graph: Graph,
+    params: Params,
+    scope: Scope,
+    opsets: &'f [OperatorSetIdProto],
+    functions: &'f [FunctionProto],
+    bound: &'f Bound,
+    span: Span,
+    float: DType,
+    sites: u32,
+    /// How many functions and branches are around what is read.
+    depth: usize,
+    refusals: Vec<Refusal>,
+}
+
+/// How deep functions call each other, and branches stand in each other.
+const DEPTH: usize = 32;
+
+impl<'f> Importer<'f> {
+    fn new(file: &'f ModelProto, bound: &'f Bound, span: Span) -> Importer<'f> {
+        let initializers = file.graph.iter().flat_map(|graph| &graph.initializer);
+        let mut types = initializers.filter_map(|tensor| element::dtype(tensor.data_type.into()).ok());
+        let float = if types.any(|dtype| dtype == DType::F64) { DType::F64 } else { DType::F32 };
+        Importer {
+            graph: Graph::default(),
+            params: Params::Model(Declared::new(float)),
+            scope: Scope::new(),
+            opsets: &file.opset_import,
+            functions: &file.functions,
+            bound,
+            span,
+            float,
+            sites: 0,
+            depth: 0,
+            refusals: vec![],
+        }
+    }
+
+    /// Declares initialisers and arguments.
+    fn declare(&mut self, graph: &GraphProto) -> Result<(Vec<Argument>, Vec<NamedDim>), Refusal> {
+        self.initializers(graph);
+        let (mut args, mut dims): (Vec<Argument>, Vec<NamedDim>) = (vec![], vec![]);
+        for input in &graph.input {
+            if self.scope.contains_key(&input.name) {
+                continue;
+            }
+            if let Some(tensor) = self.bound.args.get(&input.name) {
+                let known = Known { name: input.name.clone(), tensor: tensor.clone() };
+                self.scope.insert(input.name.clone(), Some(Operand::Known(Rc::new(known))));
+                continue;
+            }
+            let ty =
+                self.type_of(input).map_err(|why| Refusal::of_file(format!("argument `{}`: {why}", input.name)))?;
+            for extent in &ty.shape {
+                extent.names(&mut |name| {
+                    if !dims.iter().any(|dim| dim.name == name) {
+                        dims.push(NamedDim { name: name.into(), bound: None, binder: Binder::Extents });
+                    }
+                });
+            }
+            let value = self.graph.push(Kind::Input(args.len()), vec![], Some(ty.clone()), self.span);
+            self.graph.node_mut(value).name = Some(input.name.clone());
+            self.scope.insert(input.name.clone(), Some(Operand::Value(value)));
+            let taken: Vec<String> = args.iter().map(|arg| arg.name.to_string()).collect();
+            args.push(Argument { name: Ident::new(&identifier(&input.name, &taken), self.span), ty });
+        }
+        Ok((args, dims))
+    }
+
+    fn initializers(&mut self, graph: &GraphProto) {
+        for proto in &graph.initializer {
+            let operand = match element::tensor(proto) {
+                Ok(tensor) => Some(Operand::Known(Rc::new(Known { name: proto.name.clone(), tensor }))),
+                Err(why) => {
+                    self.refusals.push(Refusal::of_file(format!("initializer `{}`: {why}", proto.name)));
+                    None
+                }
+            };
+            self.scope.insert(proto.name.clone(), operand);
+        }
+        if let Some(sparse) = graph.sparse_initializer.first() {
+            let name = sparse.values.as_ref().map_or("", |values| &values.name);
+            self.refusals.push(Refusal::of_file(format!("initializer `{name}` is sparse, which is not supported")));
+        }
+    }
+
+    /// The type that an argument declares. Extents without a name are named by the argument.
+    fn type_of(&self, input: &ValueInfoProto) -> Result<Type, Failure> {
+        let tensor = input.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref());
+        let tensor = tensor.ok_or_else(|| Failure::new("it is no tensor"))?;
+        let shape = tensor.shape.as_ref().ok_or_else(|| Failure::new("its shape is unknown"))?;
+        let mut extents = vec![];
+        for (axis, dim) in shape.dim.iter().enumerate() {
+            let name = match &dim.value {
+                Some(Extent::DimValue(n)) => {
+                    element::shape(&[*n])?;
+                    extents.push(Dim::from(*n));
+                    continue;
+                }
+                Some(Extent::DimParam(name)) if !name.is_empty() => name.clone(),
+                Some(Extent::DimParam(_)) | None => format!("{}_{axis}", input.name),
+            };
+            extents.push(match self.bound.dims.get(&name) {
+                Some(&n) => Dim::from(n),
+                None => Dim::name(identifier(&name, &[])),
+            });
+        }
+        Ok(Type::new(element::dtype(tensor.elem_type.into())?, extents))
+    }
+
+    fn nodes(&mut self, nodes: &[NodeProto]) {
+        for node in nodes {
+            let made = self.node(node);
+            let results = made.unwrap_or_else(|why| {
+                if let Some(why) = why {
+                    let named = node.output.iter().find(|name| !name.is_empty());
+                    let name =
+                        if node.name.is_empty() { named.cloned().unwrap_or_default() } else { node.name.clone() };
+                    let domain = if node.domain.is_empty() { String::new() } else { format!("{}.", node.domain) };
+                    self.refusals.push(Refusal {
+                        node: name,
+                        operator: domain + &node.op_type,
+                        opset: self.opset(&node.domain),
+                        reason: why.to_string(),
+                    });
+                }
+                vec![]
+            });
+            for (k, name) in node.output.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+                self.scope.insert(name.clone(), results.get(k).cloned());
+            }
+        }
+    }
+
+    /// The version of the operators of a domain.
+    fn opset(&self, domain: &str) -> i64 {
+        let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
+        let found = self.opsets.iter().find(|opset| own(&opset.domain) == own(domain));
+        found.map_or(1, |opset| opset.version)
+    }
+
+    /// The results of a node; `Err(None)` where an argument is unknown because of what was refused before.
+    fn node(&mut self, proto: &NodeProto) -> Result<Vec<Operand>, Option<Failure>> {
+        let mut inputs = vec![];
+        for name in &proto.input {
+            inputs.push(match self.scope.get(name) {
+                _ if name.is_empty() => None,
+                Some(Some(operand)) => Some(operand.clone()),
+                Some(None) => return Err(None),
+                None => return Err(Some(Failure::new(format!("nothing before it gives `{name}`")))),
+            });
+        }
+        if let Some(function) = self.functions.iter().find(|of| of.name == proto.op_type && of.domain == proto.domain) {
+            return self.function(function, proto, inputs);
+        }
+        if proto.op_type == "If" && proto.domain.is_empty() {
+            return self.branch(proto, &inputs);
+        }
+        let Some(operator) = operators::operator(&proto.domain, &proto.op_type) else {
+            return Err(Some(Failure::new("the operator is not supported")));
+        };
+        self.apply(operator, proto, inputs).map_err(Some)
+    }
+
+    /// What an operator gives: computed at once where everything is known, otherwise appended to the graph.
+    fn apply(
+        &mut self,
+        operator: &'static Operator,
+        proto: &NodeProto,
+        inputs: Vec<Option<Operand>>,
+    ) -> Result<Vec<Operand>, Failure> {
+        let opset = self.opset(&proto.domain);
+        let is_value = |operand: &Operand| matches!(operand, Operand::Value(_));
+        let Importer { graph, params, span, float, sites, .. } = self;
+        let mut run = |graph: &mut Graph, params: &mut Params, inputs: Vec<Option<Operand>>| {
+            let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
+            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, stored: None })
+        };
+        if !inputs.iter().flatten().any(is_value) {
+            let (mut known, mut tensors) = (Graph::default(), Params::Inputs(vec![]));
+            let mut made = run(&mut known, &mut tensors, inputs.clone())?;
+            if fold::is_known(&known) && fold::is_small(&known) {
+                let Params::Inputs(tensors) = tensors else { unreachable!("they were made as inputs") };
+                let values = made.iter().filter_map(|operand| match operand {
+                    Operand::Value(value) => Some(*value),
+                    Operand::Known(_) | Operand::Dims(..) => None,
+                });
+                known.outputs = values.collect();
+                let results = fold::evaluate(&known, &tensors);
+                let places = made.iter_mut().filter(|operand| is_value(operand));
+                places.zip(results).for_each(|(place, tensor)| *place = Operand::known(tensor));
+                return Ok(made);
+            }
+        }
+        run(graph, params, inputs)
+    }
+
+    /// The results of a function of the file.
+    fn function(
+        &mut self,
+        function: &'f FunctionProto,
+        call: &NodeProto,
+        inputs: Vec<Option<Operand>>,
+    ) -> Result<Vec<Operand>, Option<Failure>> {
+        let mut scope = Scope::new();
+        for (name, operand) in function.input.iter().zip(inputs) {
+            if let Some(operand) = operand {
+                scope.insert(name.clone(), Some(operand));
+            }
+        }
+        let nodes: Vec<NodeProto> = function.node.iter().map(|node| called(node, function, call)).collect();
+        let opsets = std::mem::replace(&mut self.opsets, &function.opset_import);
+        let outer = std::mem::replace(&mut self.scope, scope);
+        let results = self.inside(&nodes, &function.output);
+        (self.opsets, self.scope) = (opsets, outer);
+        results
+    }
+
+    /// The results of the branch that a condition chooses, which must be known.
+    fn branch(&mut self, proto: &NodeProto, inputs: &[Option<Operand>]) -> Result<Vec<Operand>, Option<Failure>> {
+        let condition = inputs.first().and_then(Option::as_ref).and_then(Operand::as_dims);
+        let condition = condition.and_then(|dims| dims.first()?.as_const());
+        let Some(condition) = condition else {
+            return Err(Some(Failure::new("its condition is not known at build time")));
+        };
+        let name = if condition != 0 { "then_branch" } else { "else_branch" };
+        let graph = proto.attribute.iter().find(|attribute| attribute.name == name).and_then(|of| of.g.as_ref());
+        let Some(graph) = graph else { return Err(Some(Failure::new(format!("it has no `{name}`")))) };
+        let outer = self.scope.clone();
+        self.initializers(graph);
+        let outputs: Vec<String> = graph.output.iter().map(|output| output.name.clone()).collect();
+        let results = self.inside(&graph.node, &outputs);
+        self.scope = outer;
+        results
+    }
+
+    /// The values of these names behind nodes that stand inside of another.
+    fn inside(&mut self, nodes: &[NodeProto], names: &[String]) -> Result<Vec<Operand>, Option<Failure>> {
+        if self.depth == DEPTH {
+            return Err(Some(Failure::new(format!("functions and branches are nested more than {DEPTH} deep"))));
+        }
+        self.depth += 1;
+        self.nodes(nodes);
+        self.depth -= 1;
+        names.iter().map(|name| self.scope.get(name).cloned().flatten().ok_or(None)).collect()
+    }
+
+    fn finish(
+        mut self,
+        graph: &GraphProto,
+        args: Vec<Argument>,
+        dims: Vec<NamedDim>,
+    ) -> Result<Imported, Vec<Refusal>> {
+        let mut names: Vec<String> = vec![];
+        for output in &graph.output {
+            match self.scope.get(&output.name).cloned() {
+                Some(Some(operand)) => match self.output(&operand) {
+                    Ok(value) => self.graph.outputs.push(value),
+                    Err(why) => self.refusals.push(Refusal::of_file(format!("result `{}`: {why}", output.name))),
+                },
+                Some(None) => {}
+                None => {
+                    let reason = format!("nothing gives the result `{}`", output.name);
+                    self.refusals.push(Refusal::of_file(reason));
+                }
+            }
+            names.push(identifier(&output.name, &names));
+        }
+        if !self.refusals.is_empty() {
+            return Err(self.refusals);
+        }
+        let Params::Model(mut declared) = self.params else { unreachable!("the graph's own parameters") };
+        place(&mut declared.params);
+        let results = if names.len() == 1 { Results::One } else { Results::Tuple };
+        let function = Function {
+            name: Ident::new("forward", self.span),
+            signature: Signature::default(),
+            attrs: vec![],
+            mode: Mode::Evaluate,
+            args,
+            dims,
+            results,
+            frozen: vec![],
+            in_session: false,
+            effects: vec![],
+            graph: self.graph,
+        };
+        Ok(Imported { function, params: declared.params, tensors: declared.tensors, float: self.float })
+    }
+
+    /// An operand as a value.
+    fn output(&mut self, operand: &Operand) -> Result<crate::ir::Value, Failure> {
+        let proto = NodeProto::default();
+        let (span, float) = (self.span, self.float);
+        let b = Builder { graph: &mut self.graph, span, training: false, float, sites: &mut self.sites, loops: vec![] };
+        let operator = operators::IDENTITY;
+        let (opset, inputs, params) = (1, vec![], &mut self.params);
+        Node { b, opset, proto: &proto, operator, inputs, params, stored: None }.value(operand)
+    }
+}
+
+/// A node of a function with the attributes of a call in the places that stand for them.
+fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeProto {
+    let mut node = node.clone();
+    node.attribute.retain_mut(|attribute| {
+        if attribute.ref_attr_name.is_empty() {
+            return true;
+        }
+        let name = &attribute.ref_attr_name;
+        let given = call.attribute.iter().chain(&function.attribute_proto).find(|given| given.name == *name);
+        let Some(given) = given else { return false };
+        *attribute = super::proto::AttributeProto { name: attribute.name.clone(), ..given.clone() };
+        true
+    });
+    node
+}
+
+/// A name of a file as a Rust identifier that is not taken.
+fn identifier(name: &str, taken: &[String]) -> String {
+    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        text.insert_str(0, "x_");
+    }
+    if syn::parse_str::<Ident>(&text).is_err() {
+        text.push('_');
+    }
+    while taken.contains(&text) {
+        text.push('_');
+    }
+    text
+}

@@ -1,0 +1,19 @@
+//! The front door for ONNX: a file in, a function with types and its parameters out, as they are behind shape.
+//!
+//! Always: the same file gives the same function; everything that the file's shapes decide is decided here, by the oracle, so that
+//! none of it is left to run; all that is not supported is said at once, each by the node that asks for it; a damaged file is an
+//! error, never a panic.
+
+mod element;
+mod failure;
+mod fold;
+mod import;
+mod node;
+mod operand;
+mod operators;
+mod params;
+pub mod proto;
+
+pub use element::tensor;
+pub use failure::{Failure, Refusal};
+pub use import::{Bound, Imported, import};

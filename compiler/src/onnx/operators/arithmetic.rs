@@ -1,0 +1,222 @@
+//! Elementwise arithmetic: functions of one number, of two that broadcast, and of several.
+
+use super::super::node::{Made, Node};
+use super::super::Failure;
+use super::{Operator, computes, moves, one};
+use crate::ir::prim::MapOp;
+use crate::ir::{Category, DType, Value};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    computes("Abs", |n| one(absolute(n))),
+    computes("Neg", |n| one(unary(n, MapOp::Neg))),
+    computes("Sign", |n| one(sign(n))),
+    computes("Exp", |n| one(unary(n, MapOp::Exp))),
+    computes("Log", |n| one(unary(n, MapOp::Log))),
+    computes("Sqrt", |n| one(unary(n, MapOp::Sqrt))),
+    computes("Sin", |n| one(unary(n, MapOp::Sin))),
+    computes("Cos", |n| one(unary(n, MapOp::Cos))),
+    computes("Tan", |n| one(named(n, "tan"))),
+    computes("Asin", |n| one(named(n, "asin"))),
+    computes("Acos", |n| one(named(n, "acos"))),
+    computes("Atan", |n| one(unary(n, MapOp::Atan))),
+    computes("Sinh", |n| one(named(n, "sinh"))),
+    computes("Cosh", |n| one(named(n, "cosh"))),
+    computes("Tanh", |n| one(unary(n, MapOp::Tanh))),
+    computes("Asinh", |n| one(named(n, "asinh"))),
+    computes("Acosh", |n| one(named(n, "acosh"))),
+    computes("Atanh", |n| one(named(n, "atanh"))),
+    computes("Erf", |n| one(unary(n, MapOp::Erf))),
+    computes("Floor", |n| one(unary(n, MapOp::Floor))),
+    computes("Ceil", |n| one(unary(n, MapOp::Ceil))),
+    computes("Round", |n| one(unary(n, MapOp::Round))),
+    computes("Reciprocal", |n| one(reciprocal(n))),
+    computes("Add", |n| one(binary(n, MapOp::Add))),
+    computes("Sub", |n| one(binary(n, MapOp::Sub))),
+    computes("Mul", |n| one(binary(n, MapOp::Mul))),
+    computes("Div", |n| one(binary(n, MapOp::Div))),
+    computes("Mod", |n| one(remainder(n))),
+    computes("Pow", |n| one(power(n))),
+    computes("Max", |n| one(fold(n, MapOp::Max))),
+    computes("Min", |n| one(fold(n, MapOp::Min))),
+    computes("Sum", |n| one(fold(n, MapOp::Add))),
+    computes("Mean", |n| one(mean(n))),
+    computes("Clip", |n| one(clip(n))),
+    computes("BitwiseAnd", |n| one(binary(n, MapOp::And))),
+    computes("BitwiseOr", |n| one(binary(n, MapOp::Or))),
+    computes("BitwiseXor", |n| one(binary(n, MapOp::Xor))),
+    computes("BitwiseNot", |n| one(unary(n, MapOp::Not))),
+    computes("BitShift", |n| one(shift(n))),
+    moves("Cast", |n| one(cast(n))),
+    moves("CastLike", |n| one(cast_like(n))),
+];
+
+fn unary(n: &mut Node<'_>, op: MapOp) -> Made {
+    let x = n.arg(0)?;
+    Ok(n.b.unary(op, x)?)
+}
+
+/// An op of the model language.
+fn named(n: &mut Node<'_>, name: &str) -> Made {
+    let x = n.arg(0)?;
+    n.call(name, &[x], &[])
+}
+
+/// Unsigned numbers are what they are.
+fn absolute(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    if n.b.dtype(x).category() == Category::Unsigned { Ok(x) } else { Ok(n.b.unary(MapOp::Abs, x)?) }
+}
+
+fn sign(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    if n.b.dtype(x).category() == Category::Unsigned { Ok(n.b.with(MapOp::Min, x, 1.0)?) } else { unary(n, MapOp::Sign) }
+}
+
+fn reciprocal(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let unit = n.b.constant(x, 1.0)?;
+    Ok(n.b.div(unit, x)?)
+}
+
+fn binary(n: &mut Node<'_>, op: MapOp) -> Made {
+    let [a, b] = pair(n)?;
+    Ok(n.b.map(op, &[a, b])?)
+}
+
+/// Both arguments, broadcast against each other. Before version 7 the second one may begin at an axis.
+pub(super) fn pair(n: &mut Node<'_>) -> Made<[Value; 2]> {
+    let [a, mut b] = [n.arg(0)?, n.arg(1)?];
+    if n.opset < 7
+        && let Some(axis) = n.maybe_int("axis")
+    {
+        let (rank, mut shape) = (n.b.rank(a), n.b.shape(b));
+        let after = rank.checked_sub(n.axis_of(axis, rank)? + shape.len());
+        let after = after.ok_or_else(|| Failure::new("the second argument reaches beyond the first"))?;
+        shape.extend(vec![1.into(); after]);
+        b = n.b.reshape(b, &shape)?;
+    }
+    Ok([a, b])
+}
+
+/// With `fmod` the sign of the dividend, otherwise that of the divisor, as of Python's `%`.
+fn remainder(n: &mut Node<'_>) -> Made {
+    let [a, b] = pair(n)?;
+    let dtype = n.b.dtype(a);
+    let rest = match dtype.is_float() {
+        true => {
+            let quotient = n.b.div(a, b)?;
+            let whole = truncated(n, quotient)?;
+            let taken = n.b.mul(whole, b)?;
+            n.b.sub(a, taken)?
+        }
+        false => n.b.map(MapOp::Rem, &[a, b])?,
+    };
+    if n.flag("fmod") || dtype.category() == Category::Unsigned {
+        return Ok(rest);
+    }
+    let (zero, sum) = (n.b.constant(rest, 0.0)?, n.b.add(rest, b)?);
+    let differs = {
+        let (rest, divisor) = (n.b.map(MapOp::Lt, &[rest, zero])?, n.b.map(MapOp::Lt, &[b, zero])?);
+        n.b.map(MapOp::Xor, &[rest, divisor])?
+    };
+    let is_some = n.b.map(MapOp::Ne, &[rest, zero])?;
+    let differs = n.b.map(MapOp::And, &[differs, is_some])?;
+    Ok(n.b.select(differs, sum, rest)?)
+}
+
+/// Rounded towards zero.
+pub(super) fn truncated(n: &mut Node<'_>, x: Value) -> Made {
+    let (down, up) = (n.b.unary(MapOp::Floor, x)?, n.b.unary(MapOp::Ceil, x)?);
+    let is_negative = n.b.with(MapOp::Lt, x, 0.0)?;
+    Ok(n.b.select(is_negative, up, down)?)
+}
+
+/// The result has the type of the base; what is no power of floats is computed in the widest float.
+fn power(n: &mut Node<'_>) -> Made {
+    let [a, b] = pair(n)?;
+    let dtype = n.b.dtype(a);
+    if let Some(known) = n.known(1)
+        && let Some(scalar) = super::super::operand::uniform(&known.tensor)
+        && scalar.as_f64() == 2.0
+    {
+        let shape = n.b.common_shape(&[a, b])?;
+        let squared = n.b.mul(a, a)?;
+        return Ok(n.b.broadcast_to(squared, &shape)?);
+    }
+    if !dtype.is_float() {
+        let [a, b] = [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?];
+        let power = n.b.map(MapOp::Pow, &[a, b])?;
+        return Ok(n.b.convert(power, dtype)?);
+    }
+    let b = n.b.convert(b, dtype)?;
+    Ok(n.b.map(MapOp::Pow, &[a, b])?)
+}
+
+fn fold(n: &mut Node<'_>, op: MapOp) -> Made {
+    let args = n.args()?;
+    let (&first, others) = args.split_first().ok_or_else(|| Failure::new("it needs an argument"))?;
+    others.iter().try_fold(first, |made, &next| Ok(n.b.map(op, &[made, next])?))
+}
+
+fn mean(n: &mut Node<'_>) -> Made {
+    let sum = fold(n, MapOp::Add)?;
+    let count = n.count() as f64;
+    Ok(n.b.with(MapOp::Div, sum, count)?)
+}
+
+/// Where the bounds cross, the upper one holds. Before version 11 they are attributes.
+fn clip(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let bound = |n: &mut Node<'_>, name: &str, k: usize| -> Made<Option<Value>> {
+        match n.maybe_float(name) {
+            Some(bound) => Ok(Some(n.b.constant(x, bound)?)),
+            None => n.maybe(k),
+        }
+    };
+    let (low, high) = (bound(n, "min", 1)?, bound(n, "max", 2)?);
+    let x = low.map_or(Ok(x), |low| n.b.map(MapOp::Max, &[x, low]))?;
+    Ok(high.map_or(Ok(x), |high| n.b.map(MapOp::Min, &[x, high]))?)
+}
+
+fn shift(n: &mut Node<'_>) -> Made {
+    let op = match n.text("direction", "").as_str() {
+        "LEFT" => MapOp::Shl,
+        "RIGHT" => MapOp::Shr,
+        other => return Err(Failure::new(format!("`direction` is LEFT or RIGHT, not `{other}`"))),
+    };
+    let [a, b] = pair(n)?;
+    // As many steps as an element has bits leave nothing of it.
+    let (bits, dtype) = (n.ty(0)?.dtype.bits(), n.b.dtype(a));
+    let shifted = n.b.map(op, &[a, b])?;
+    let is_all = n.b.constant(b, bits.into())?;
+    let is_all = n.b.map(MapOp::Le, &[is_all, b])?;
+    let nothing = n.b.full(dtype, &[], 0.0)?;
+    Ok(n.b.select(is_all, nothing, shifted)?)
+}
+
+fn cast(n: &mut Node<'_>) -> Made {
+    let to = n.dtype("to")?.ok_or_else(|| Failure::new("it lacks `to`"))?;
+    convert(n, to)
+}
+
+fn cast_like(n: &mut Node<'_>) -> Made {
+    let to = n.ty(1)?.dtype;
+    convert(n, to)
+}
+
+/// To another element type: floats are truncated to integers, integers keep their lowest bits.
+fn convert(n: &mut Node<'_>, to: DType) -> Made {
+    let x = n.arg(0)?;
+    let from = n.b.dtype(x);
+    if to == DType::F8E4M3 && n.int("saturate", 1) == 0 {
+        return Err(Failure::new("float8 without `saturate` is not supported"));
+    }
+    match (from.is_float(), to.is_integer()) {
+        // Integers of few bits are the lowest ones of those of more.
+        (true, true) if to.bits() < 32 => {
+            let wide = n.b.convert(x, DType::I32)?;
+            Ok(n.b.convert(wide, to)?)
+        }
+        _ => Ok(n.b.convert(x, to)?),
+    }
+}

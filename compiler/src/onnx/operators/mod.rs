@@ -1,0 +1,88 @@
+//! ONNX's operators: what a node of a file means, in primitives and ops. A family is a file, and a line in the list.
+//!
+//! Versions of an operator differ in where they find the same numbers, which is asked where it matters. Formulas are those of
+//! ONNX's own reference (`Operators.md` of ONNX 1.23).
+
+use super::node::{Made, Node};
+use super::operand::Operand;
+use crate::ir::Value;
+
+/// Declares the modules of operators and the list of what they define.
+macro_rules! list {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+
+        static OPERATORS: &[&[Operator]] = &[$($module::OPERATORS),*];
+    };
+}
+
+list! {
+    activations
+    arithmetic
+    compare
+    constants
+    index
+    movement
+    products
+    reduce
+    shapes
+}
+
+/// An operator.
+#[derive(Debug)]
+pub(super) struct Operator {
+    /// Its name.
+    name: &'static str,
+    /// Whether it takes elements of types of memory as they are, rather than computing with them.
+    pub(super) moves: bool,
+    /// What it gives.
+    import: Import,
+}
+
+/// How an operator makes its results.
+type Import = fn(&mut Node<'_>) -> Made<Vec<Operand>>;
+
+/// An operator that computes.
+const fn computes(name: &'static str, import: Import) -> Operator {
+    Operator { name, moves: false, import }
+}
+
+/// An operator that moves elements, or says itself in which types it computes.
+const fn moves(name: &'static str, import: Import) -> Operator {
+    Operator { name, moves: true, import }
+}
+
+/// A value as the only result.
+fn one(value: Made) -> Made<Vec<Operand>> {
+    Ok(vec![value?.into()])
+}
+
+/// What a graph's results are read by.
+pub(super) static IDENTITY: &Operator = &moves("Identity", |n| Ok(vec![n.operand(0)?]));
+
+/// The operator of that name in a domain.
+pub(super) fn operator(domain: &str, name: &str) -> Option<&'static Operator> {
+    let is_known = matches!(domain, "" | "ai.onnx" | "ai.onnx.preview");
+    OPERATORS.iter().flat_map(|family| family.iter()).find(|operator| is_known && operator.name == name)
+}
+
+impl Operator {
+    /// What a node gives.
+    pub(super) fn apply(&'static self, node: &mut Node<'_>) -> Made<Vec<Operand>> {
+        let mut made = (self.import)(node)?;
+        let Some(stored) = node.stored.filter(|_| !self.moves) else { return Ok(made) };
+        for operand in &mut made {
+            if let Operand::Value(value) = operand
+                && node.b.dtype(*value) == stored.computed()
+            {
+                *value = node.b.convert(*value, stored)?;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// Values as results.
+fn all(values: Vec<Value>) -> Vec<Operand> {
+    values.into_iter().map(Operand::from).collect()
+}

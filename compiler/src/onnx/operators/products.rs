@@ -1,0 +1,186 @@
+//! Products of matrices.
+
+use super::super::Failure;
+use super::super::node::{Made, Node};
+use super::{Operator, computes, moves, one};
+use crate::ir::prim::{MapOp, Prim};
+use crate::ir::{DType, Dim, Value};
+use crate::ir::attr::Attr;
+
+pub(super) const OPERATORS: &[Operator] = &[
+    computes("MatMul", |n| one(product(n))),
+    computes("Gemm", |n| one(gemm(n))),
+    computes("Einsum", |n| one(einsum(n))),
+    computes("Det", |n| one(determinant(n))),
+    moves("MatMulInteger", |n| one(integers(n))),
+];
+
+fn product(n: &mut Node<'_>) -> Made {
+    let [a, b] = [n.arg(0)?, n.arg(1)?];
+    matmul(n, a, b)
+}
+
+/// NumPy's product: vectors are rows on the left and columns on the right, leading axes broadcast. Integers are multiplied in f64,
+/// where they are exact below 2⁵³.
+pub(super) fn matmul(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+    let dtype = n.b.dtype(a);
+    let [mut a, mut b] = match dtype.is_float() {
+        true => [a, b],
+        false => [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?],
+    };
+    let [is_row, is_column] = [n.b.rank(a) == 1, n.b.rank(b) == 1];
+    if is_row {
+        a = n.b.reshape(a, &[&[Dim::from(1)], &n.b.shape(a)[..]].concat())?;
+    }
+    if is_column {
+        b = n.b.reshape(b, &[&n.b.shape(b)[..], &[Dim::from(1)]].concat())?;
+    }
+    let [left, right] = [n.b.shape(a), n.b.shape(b)];
+    let (Some(left_lead), Some(right_lead)) = (left.len().checked_sub(2), right.len().checked_sub(2)) else {
+        return Err(Failure::new("a scalar is no matrix"));
+    };
+    let mut made = match right_lead {
+        // One matrix on the right: all rows are of one product.
+        0 => contract(n, a, b, left_lead, 0)?,
+        _ => {
+            let lead = lead(n, &left[..left_lead], &right[..right_lead])?;
+            let wide = [lead.clone(), left[left_lead..].to_vec()].concat();
+            let a = n.b.broadcast_to(a, &wide)?;
+            let wide = [lead.clone(), right[right_lead..].to_vec()].concat();
+            let b = n.b.broadcast_to(b, &wide)?;
+            contract(n, a, b, lead.len(), lead.len())?
+        }
+    };
+    let mut shape = n.b.shape(made);
+    if is_column {
+        shape.pop();
+    }
+    if is_row {
+        shape.remove(shape.len() - 2 + usize::from(is_column));
+    }
+    made = n.b.reshape(made, &shape)?;
+    Ok(n.b.convert(made, dtype)?)
+}
+
+/// What leading axes broadcast to.
+fn lead(n: &mut Node<'_>, a: &[Dim], b: &[Dim]) -> Made<Vec<Dim>> {
+    let a = n.b.full(DType::Bool, a, 0.0)?;
+    let b = n.b.full(DType::Bool, b, 0.0)?;
+    Ok(n.b.common_shape(&[a, b])?)
+}
+
+fn contract(n: &mut Node<'_>, a: Value, b: Value, left: usize, right: usize) -> Made {
+    let label = |k: usize| b'a' + k as u8;
+    if left.max(right) > 20 {
+        return Err(Failure::new("more than 22 axes"));
+    }
+    let lead: Vec<u8> = (0..left).map(label).collect();
+    let shared: Vec<u8> = (0..right).map(label).collect();
+    let lhs = [&lead[..], b"xy"].concat();
+    let (rhs, out) = ([&shared[..], b"yz"].concat(), [&lead[..], b"xz"].concat());
+    Ok(n.b.prim(Prim::Contract { lhs, rhs, out }, &[a, b])?)
+}
+
+/// `alpha · a · b + beta · c`, with either matrix transposed.
+fn gemm(n: &mut Node<'_>) -> Made {
+    let [a, b] = [n.arg(0)?, n.arg(1)?];
+    if n.b.rank(a) != 2 || n.b.rank(b) != 2 {
+        return Err(Failure::new("it takes matrices"));
+    }
+    let (alpha, beta) = (n.float("alpha", 1.0), n.float("beta", 1.0));
+    let spec = match (n.flag("transA"), n.flag("transB")) {
+        (false, false) => "ik,kj->ij",
+        (true, false) => "ki,kj->ij",
+        (false, true) => "ik,jk->ij",
+        (true, true) => "ki,jk->ij",
+    };
+    let dtype = n.b.dtype(a);
+    let [a, b] = if dtype.is_float() { [a, b] } else { [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?] };
+    let mut made = n.b.contract(spec, a, b)?;
+    if alpha != 1.0 {
+        made = n.b.with(MapOp::Mul, made, alpha)?;
+    }
+    if let Some(mut c) = n.maybe(2)? {
+        c = n.b.convert(c, n.b.dtype(made))?;
+        if beta != 1.0 {
+            c = n.b.with(MapOp::Mul, c, beta)?;
+        }
+        made = n.b.add(made, c)?;
+    }
+    Ok(n.b.convert(made, dtype)?)
+}
+
+fn einsum(n: &mut Node<'_>) -> Made {
+    let (args, equation) = (n.args()?, n.text("equation", "").replace(' ', ""));
+    // Without an arrow the result has the letters that stand once, in the order of the alphabet.
+    let spec = match equation.contains("->") {
+        true => equation,
+        false => {
+            let mut once: Vec<char> = equation.chars().filter(|c| c.is_alphabetic()).collect();
+            once.retain(|&c| equation.matches(c).count() == 1);
+            once.sort_unstable();
+            format!("{equation}->{}", once.into_iter().collect::<String>())
+        }
+    };
+    n.call("einsum", &args, &[("spec", Attr::Text(spec))])
+}
+
+/// The determinant of small matrices, by their first rows.
+fn determinant(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let shape = n.b.shape(x);
+    let side = shape.last().and_then(Dim::as_const).filter(|&side| {
+        (1..=4).contains(&side) && shape.len() >= 2 && shape[shape.len() - 2].is(side)
+    });
+    let side = side.ok_or_else(|| Failure::new("only square matrices of up to 4 rows are supported"))?;
+    let columns: Vec<i64> = (0..side).collect();
+    minor(n, x, 0, &columns)
+}
+
+/// The determinant of the rows from one on and these columns.
+fn minor(n: &mut Node<'_>, x: Value, row: i64, columns: &[i64]) -> Made {
+    let shape = n.b.shape(x);
+    let rank = shape.len();
+    let mut sum: Option<Value> = None;
+    for (k, &column) in columns.iter().enumerate() {
+        let line = n.b.slice(x, rank - 2, row.into(), 1.into())?;
+        let cell = n.b.slice(line, rank - 1, column.into(), 1.into())?;
+        let mut term = n.b.reshape(cell, &shape[..rank - 2])?;
+        if columns.len() > 1 {
+            let others: Vec<i64> = columns.iter().copied().filter(|&other| other != column).collect();
+            let rest = minor(n, x, row + 1, &others)?;
+            term = n.b.mul(term, rest)?;
+        }
+        sum = Some(match sum {
+            None => term,
+            Some(sum) if k % 2 == 1 => n.b.sub(sum, term)?,
+            Some(sum) => n.b.add(sum, term)?,
+        });
+    }
+    sum.ok_or_else(|| Failure::new("a matrix without elements"))
+}
+
+/// The product of 8-bit integers less their zero points, in i32.
+fn integers(n: &mut Node<'_>) -> Made {
+    let a = centred(n, 0, 2, true)?;
+    let b = centred(n, 1, 3, false)?;
+    let made = matmul(n, a, b)?;
+    Ok(n.b.convert(made, DType::I32)?)
+}
+
+/// An argument less its zero point, as f32, which holds sums of products of 8 bits over 2⁸ terms exactly, or f64 beyond. Of several
+/// zero points there is one for each row on the left, and for each column on the right.
+pub(super) fn centred(n: &mut Node<'_>, k: usize, zero: usize, is_left: bool) -> Made {
+    let x = n.moved(k)?;
+    let x = n.b.convert(x, DType::F64)?;
+    if !n.has(zero) {
+        return Ok(x);
+    }
+    let zero = n.moved(zero)?;
+    let mut zero = n.b.convert(zero, DType::F64)?;
+    let shape = n.b.shape(zero);
+    if shape.len() == 1 && !shape[0].is(1) && is_left {
+        zero = n.b.reshape(zero, &[shape[0].clone(), 1.into()])?;
+    }
+    Ok(n.b.sub(x, zero)?)
+}

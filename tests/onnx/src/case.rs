@@ -1,0 +1,92 @@
+//! One test: a model, its arguments, and what it is to give.
+
+use crate::compare::compare;
+use precast_compiler::onnx::proto::{ModelProto, TensorProto};
+use precast_compiler::onnx::{Bound, import, tensor};
+use precast_compiler::oracle::{self, Env, Tensor};
+use proc_macro2::Span;
+use prost::Message;
+use prost::bytes::Bytes;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// A line of the list.
+#[derive(Deserialize)]
+pub(crate) struct Case {
+    /// Its name and that of its folder.
+    pub(crate) name: String,
+    /// The folder that it is in.
+    pub(crate) folder: String,
+    /// The operators that it is about.
+    #[serde(default)]
+    pub(crate) ops: Vec<String>,
+    /// Arguments that are constants.
+    #[serde(default)]
+    const_bind: Vec<String>,
+}
+
+/// Arguments and results by name.
+struct Data {
+    inputs: Vec<(String, Tensor)>,
+    outputs: Vec<Tensor>,
+}
+
+impl Case {
+    /// Nothing, or why it fails.
+    pub(crate) fn run(&self, suite: &Path) -> Result<(), String> {
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(suite)));
+        attempt.unwrap_or_else(|_| Err("it panicked".into()))
+    }
+
+    fn attempt(&self, suite: &Path) -> Result<(), String> {
+        let folder = suite.join(&self.folder).join(&self.name);
+        let bytes = Bytes::from(read(&folder.join("model.onnx"))?);
+        let file = ModelProto::decode(bytes.clone()).map_err(|why| why.to_string())?;
+        let data = Data::read(&folder.join("test_data_set_0"), &file)?;
+        let is_constant = |name: &String| self.const_bind.contains(name);
+        let mut bound = Bound::default();
+        bound.args = data.inputs.iter().filter(|(name, _)| is_constant(name)).cloned().collect::<BTreeMap<_, _>>();
+        let imported = import(bytes, &bound, Span::call_site()).map_err(|refusals| {
+            let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            all.join("; ")
+        })?;
+        let (model, params) = imported.model("Model");
+        let function = &model.functions[0];
+        let args = data.inputs.into_iter().filter(|(name, _)| !is_constant(name)).map(|(_, tensor)| tensor).collect();
+        let env = Env { args, params, ..Env::default() };
+        let results = oracle::run(function, &model, &env)?.results;
+        if results.len() != data.outputs.len() {
+            return Err(format!("{} results, not {}", results.len(), data.outputs.len()));
+        }
+        results
+            .iter()
+            .zip(&data.outputs)
+            .enumerate()
+            .try_for_each(|(k, (made, wanted))| compare(made, wanted).map_err(|why| format!("result {k}: {why}")))
+    }
+}
+
+impl Data {
+    fn read(folder: &Path, file: &ModelProto) -> Result<Data, String> {
+        let graph = file.graph.as_ref().ok_or("the file has no graph")?;
+        let known = |name: &str| graph.initializer.iter().any(|tensor| tensor.name == name);
+        let names: Vec<&String> = graph.input.iter().map(|input| &input.name).filter(|name| !known(name)).collect();
+        let mut inputs = vec![];
+        for (k, name) in names.into_iter().enumerate() {
+            inputs.push((name.clone(), read_tensor(&folder.join(format!("input_{k}.pb")))?));
+        }
+        let outputs = (0..graph.output.len()).map(|k| read_tensor(&folder.join(format!("output_{k}.pb"))));
+        Ok(Data { inputs, outputs: outputs.collect::<Result<_, _>>()? })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+fn read_tensor(path: &Path) -> Result<Tensor, String> {
+    let proto = TensorProto::decode(Bytes::from(read(path)?)).map_err(|why| format!("{}: {why}", path.display()))?;
+    tensor(&proto).map_err(|why| format!("{}: {why}", path.display()))
+}
