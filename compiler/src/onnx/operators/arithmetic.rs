@@ -22,9 +22,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("Sinh", |n| one(named(n, "sinh"))),
     computes("Cosh", |n| one(named(n, "cosh"))),
     computes("Tanh", |n| one(unary(n, MapOp::Tanh))),
-    computes("Asinh", |n| one(named(n, "asinh"))),
-    computes("Acosh", |n| one(named(n, "acosh"))),
-    computes("Atanh", |n| one(named(n, "atanh"))),
+    computes("Asinh", |n| one(asinh(n))),
+    computes("Acosh", |n| one(acosh(n))),
+    computes("Atanh", |n| one(atanh(n))),
     computes("Erf", |n| one(unary(n, MapOp::Erf))),
     computes("Floor", |n| one(unary(n, MapOp::Floor))),
     computes("Ceil", |n| one(unary(n, MapOp::Ceil))),
@@ -59,6 +59,38 @@ fn unary(n: &mut Node<'_>, op: MapOp) -> Made {
 fn named(n: &mut Node<'_>, name: &str) -> Made {
     let x = n.arg(0)?;
     n.call(name, &[x], &[])
+}
+
+/// `sign(x) · ln(1 + |x| + x² / (1 + √(x² + 1)))`, accurate near zero.
+fn asinh(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let (size, sign, square) = (n.b.unary(MapOp::Abs, x)?, n.b.unary(MapOp::Sign, x)?, n.b.mul(x, x)?);
+    let above = n.b.with(MapOp::Add, square, 1.0)?;
+    let root = n.b.unary(MapOp::Sqrt, above)?;
+    let under = n.b.with(MapOp::Add, root, 1.0)?;
+    let rest = n.b.div(square, under)?;
+    let sum = n.b.add(size, rest)?;
+    let logarithm = n.b.unary(MapOp::Log1p, sum)?;
+    Ok(n.b.mul(sign, logarithm)?)
+}
+
+/// `ln(x + √((x − 1)(x + 1)))`
+fn acosh(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let (less, more) = (n.b.with(MapOp::Sub, x, 1.0)?, n.b.with(MapOp::Add, x, 1.0)?);
+    let product = n.b.mul(less, more)?;
+    let root = n.b.unary(MapOp::Sqrt, product)?;
+    let sum = n.b.add(x, root)?;
+    Ok(n.b.unary(MapOp::Log, sum)?)
+}
+
+/// `(ln(1 + x) − ln(1 − x)) / 2`
+fn atanh(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    let negative = n.b.unary(MapOp::Neg, x)?;
+    let (more, less) = (n.b.unary(MapOp::Log1p, x)?, n.b.unary(MapOp::Log1p, negative)?);
+    let difference = n.b.sub(more, less)?;
+    Ok(n.b.with(MapOp::Mul, difference, 0.5)?)
 }
 
 /// Unsigned numbers are what they are.
@@ -106,8 +138,10 @@ fn remainder(n: &mut Node<'_>) -> Made {
         true => {
             let quotient = n.b.div(a, b)?;
             let whole = truncated(n, quotient)?;
-            let taken = n.b.mul(whole, b)?;
-            n.b.sub(a, taken)?
+            let (taken, is_none) = (n.b.mul(whole, b)?, n.b.with(MapOp::Eq, whole, 0.0)?);
+            let rest = n.b.sub(a, taken)?;
+            // Of an infinite divisor nothing is taken.
+            n.b.select(is_none, a, rest)?
         }
         false => n.b.map(MapOp::Rem, &[a, b])?,
     };
@@ -185,13 +219,28 @@ fn shift(n: &mut Node<'_>) -> Made {
         other => return Err(Failure::new(format!("`direction` is LEFT or RIGHT, not `{other}`"))),
     };
     let [a, b] = pair(n)?;
-    // As many steps as an element has bits leave nothing of it.
     let (bits, dtype) = (n.ty(0)?.dtype.bits(), n.b.dtype(a));
-    let shifted = n.b.map(op, &[a, b])?;
-    let is_all = n.b.constant(b, bits.into())?;
-    let is_all = n.b.map(MapOp::Le, &[is_all, b])?;
-    let nothing = n.b.full(dtype, &[], 0.0)?;
-    Ok(n.b.select(is_all, nothing, shifted)?)
+    let unsigned = if dtype.is_wide() { DType::U64 } else { DType::U32 };
+    let steps = n.b.convert(b, unsigned)?;
+    // Negative numbers are shifted as their complements, so that their sign stays.
+    let is_negative = match dtype.category() == Category::Signed && op == MapOp::Shr {
+        true => Some(n.b.with(MapOp::Lt, a, 0.0)?),
+        false => None,
+    };
+    let complement = |n: &mut Node<'_>, x: Value| -> Made {
+        let Some(is_negative) = is_negative else { return Ok(x) };
+        let other = n.b.unary(MapOp::Not, x)?;
+        Ok(n.b.select(is_negative, other, x)?)
+    };
+    let positive = complement(n, a)?;
+    let positive = n.b.convert(positive, unsigned)?;
+    let shifted = n.b.map(op, &[positive, steps])?;
+    // As many steps as an element has bits leave nothing of it.
+    let (is_all, nothing) = (n.b.constant(steps, bits.into())?, n.b.constant(steps, 0.0)?);
+    let is_all = n.b.map(MapOp::Le, &[is_all, steps])?;
+    let shifted = n.b.select(is_all, nothing, shifted)?;
+    let shifted = n.b.convert(shifted, dtype)?;
+    complement(n, shifted)
 }
 
 fn cast(n: &mut Node<'_>) -> Made {

@@ -284,20 +284,14 @@ fn one_hot(n: &mut Node<'_>) -> Made {
 
 fn top_k(n: &mut Node<'_>) -> Made<Vec<Value>> {
     let x = n.arg(0)?;
-    let rank = n.b.rank(x);
-    let axis = n.axis(-1, rank)?;
+    let axis = n.axis(-1, n.b.rank(x))?;
     let k = match n.maybe_int("k") {
         Some(k) => Dim::from(k),
         None => n.maybe_dims(1)?.and_then(|k| k.first().cloned()).ok_or_else(|| Failure::new("it lacks `k`"))?,
     };
-    // The op orders the last axis.
-    let mut order: Vec<usize> = (0..rank).filter(|&other| other != axis).collect();
-    order.push(axis);
-    let last = n.b.transpose(x, &order)?;
-    let attrs = [("k", Attr::Int(k)), ("largest", Attr::Bool(n.int("largest", 1) != 0))];
-    let made = n.call_all("topk", &[last], &attrs)?;
-    let back: Vec<usize> = (0..rank).map(|a| order.iter().position(|&o| o == a).unwrap_or(a)).collect();
+    let largest = Attr::Bool(n.int("largest", 1) != 0);
+    let attrs = [("k", Attr::Int(k)), ("axis", Attr::Int((axis as i64).into())), ("largest", largest)];
+    let made = n.call_all("top_k", &[x], &attrs)?;
     let [values, index] = made[..] else { return Err(Failure::new("it gives two results")) };
-    let index = n.b.convert(index, DType::I64)?;
-    Ok(vec![n.b.transpose(values, &back)?, n.b.transpose(index, &back)?])
+    Ok(vec![values, n.b.convert(index, DType::I64)?])
 }

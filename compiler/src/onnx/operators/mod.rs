@@ -21,11 +21,18 @@ list! {
     arithmetic
     compare
     constants
+    convolutions
     index
+    losses
     movement
+    norms
+    pools
     products
+    quantize
+    recurrent
     reduce
     shapes
+    sliding
 }
 
 /// An operator.

@@ -188,14 +188,8 @@ fn pad(n: &mut Node<'_>) -> Made {
     axes.iter().enumerate().for_each(|(k, &axis)| borders[axis] = (pads[k], pads[axes.len() + k]));
     match n.text("mode", "constant").as_str() {
         "constant" => {
-            let dtype = n.b.dtype(x);
-            let fill = match n.maybe_floats(2)? {
-                Some(fill) => fill.first().copied().unwrap_or(0.0),
-                None => n.float("value", 0.0),
-            };
             let border = |(low, high): (i64, i64)| Border { low: low.into(), high: high.into(), interior: 0 };
-            let borders = borders.into_iter().map(border).collect();
-            Ok(n.b.prim(Prim::Pad { borders, value: Scalar::of(dtype, fill) }, &[x])?)
+            filled(n, x, borders.into_iter().map(border).collect())
         }
         mode @ ("reflect" | "edge" | "wrap") => {
             let mode = mode.to_owned();
@@ -203,6 +197,23 @@ fn pad(n: &mut Node<'_>) -> Made {
         }
         other => Err(Failure::new(format!("the mode `{other}` is not supported"))),
     }
+}
+
+/// Surrounded by one value: of an argument that only a call knows, where a mask says so.
+fn filled(n: &mut Node<'_>, x: Value, borders: Vec<Border>) -> Made {
+    let dtype = n.b.dtype(x);
+    let known = if n.has(2) { n.known(2) } else { None };
+    if n.has(2) && known.is_none() {
+        let fill = n.arg(2)?;
+        let fill = n.b.reshape(fill, &[])?;
+        let inside = n.b.full(DType::Bool, &n.b.shape(x), 1.0)?;
+        let inside = n.b.prim(Prim::Pad { borders: borders.clone(), value: Scalar::Bool(false) }, &[inside])?;
+        let padded = n.b.prim(Prim::Pad { borders, value: Scalar::of(dtype, 0.0) }, &[x])?;
+        return Ok(n.b.select(inside, padded, fill)?);
+    }
+    let fill = known.and_then(|known| known.tensor.data.numbers().first().copied());
+    let value = Scalar::of(dtype, fill.unwrap_or_else(|| n.float("value", 0.0)));
+    Ok(n.b.prim(Prim::Pad { borders, value }, &[x])?)
 }
 
 /// One axis with borders that repeat its elements.

@@ -2,7 +2,7 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
-use super::{Operator, computes, moves, one};
+use super::{Operator, computes, one};
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Dim, Value};
 use crate::ir::attr::Attr;
@@ -12,7 +12,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("Gemm", |n| one(gemm(n))),
     computes("Einsum", |n| one(einsum(n))),
     computes("Det", |n| one(determinant(n))),
-    moves("MatMulInteger", |n| one(integers(n))),
 ];
 
 fn product(n: &mut Node<'_>) -> Made {
@@ -52,11 +51,12 @@ pub(super) fn matmul(n: &mut Node<'_>, a: Value, b: Value) -> Made {
         }
     };
     let mut shape = n.b.shape(made);
+    let columns = shape.len() - 1;
     if is_column {
-        shape.pop();
+        shape.remove(columns);
     }
     if is_row {
-        shape.remove(shape.len() - 2 + usize::from(is_column));
+        shape.remove(columns - 1);
     }
     made = n.b.reshape(made, &shape)?;
     Ok(n.b.convert(made, dtype)?)
@@ -158,29 +158,4 @@ fn minor(n: &mut Node<'_>, x: Value, row: i64, columns: &[i64]) -> Made {
         });
     }
     sum.ok_or_else(|| Failure::new("a matrix without elements"))
-}
-
-/// The product of 8-bit integers less their zero points, in i32.
-fn integers(n: &mut Node<'_>) -> Made {
-    let a = centred(n, 0, 2, true)?;
-    let b = centred(n, 1, 3, false)?;
-    let made = matmul(n, a, b)?;
-    Ok(n.b.convert(made, DType::I32)?)
-}
-
-/// An argument less its zero point, as f32, which holds sums of products of 8 bits over 2⁸ terms exactly, or f64 beyond. Of several
-/// zero points there is one for each row on the left, and for each column on the right.
-pub(super) fn centred(n: &mut Node<'_>, k: usize, zero: usize, is_left: bool) -> Made {
-    let x = n.moved(k)?;
-    let x = n.b.convert(x, DType::F64)?;
-    if !n.has(zero) {
-        return Ok(x);
-    }
-    let zero = n.moved(zero)?;
-    let mut zero = n.b.convert(zero, DType::F64)?;
-    let shape = n.b.shape(zero);
-    if shape.len() == 1 && !shape[0].is(1) && is_left {
-        zero = n.b.reshape(zero, &[shape[0].clone(), 1.into()])?;
-    }
-    Ok(n.b.sub(x, zero)?)
 }
