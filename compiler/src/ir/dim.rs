@@ -37,6 +37,16 @@ impl Atom {
         }
     }
 
+    /// A lower bound; none where it may be negative, which would turn the bound of a product around.
+    fn least(&self, lowest: &dyn Fn(&str) -> i64) -> Option<i64> {
+        let least = match self {
+            Atom::Name(name) => lowest(name),
+            Atom::FloorDiv(a, by) => a.least(lowest)?.div_euclid(by.as_const().filter(|&by| by > 0)?),
+            Atom::Max(a, b) => a.least(lowest).into_iter().chain(b.least(lowest)).max()?,
+        };
+        (least >= 0).then_some(least)
+    }
+
     /// Whether nothing is subtracted in it, at any depth.
     pub fn is_unsigned(&self) -> bool {
         match self {
@@ -200,6 +210,17 @@ impl Dim {
         sum
     }
 
+    /// A lower bound, where one is plain to see; `lowest` is that of a name.
+    pub fn least(&self, lowest: &dyn Fn(&str) -> i64) -> Option<i64> {
+        let term = |(atoms, c): &(Vec<Atom>, i64)| {
+            if *c < 0 && !atoms.is_empty() {
+                return None;
+            }
+            atoms.iter().try_fold(*c, |product, atom| product.checked_mul(atom.least(lowest)?))
+        };
+        self.terms.iter().try_fold(0i64, |sum, t| sum.checked_add(term(t)?))
+    }
+
     /// Calls `see` with every name in the dimension.
     pub fn names(&self, see: &mut dyn FnMut(&str)) {
         for atom in self.terms.iter().flat_map(|(atoms, _)| atoms) {
@@ -353,6 +374,18 @@ mod tests {
         assert_eq!(b.clone() * t.clone() + Dim::from(2), Dim::from(2) + t.clone() * b.clone());
         assert_eq!((b.clone() - b.clone()).as_const(), Some(0));
         assert_eq!((Dim::from(6) * b.clone()).exact_div(&Dim::from(3)), Some(Dim::from(2) * b));
+    }
+
+    #[test]
+    fn bounds_follow_from_names() {
+        let t = || Dim::name("T");
+        let least = |dim: Dim| dim.least(&|name| i64::from(name != "at"));
+        assert_eq!(least(t() * 3.into()), Some(3));
+        assert_eq!(least(t() - 1.into()), Some(0));
+        assert_eq!(least(t() - 5.into()), Some(-4));
+        assert_eq!(least(Dim::name("B") - t()), None);
+        assert_eq!(least(Dim::name("at") + 1.into()), Some(1));
+        assert_eq!(least((t() + 3.into()).floor_div(&2.into())), Some(2));
     }
 
     #[test]

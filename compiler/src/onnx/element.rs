@@ -5,7 +5,7 @@
 use super::Failure;
 use super::proto::TensorProto;
 use crate::ir::limits::{ELEMENTS, INTEGER};
-use crate::ir::{Category, DType};
+use crate::ir::{Category, DType, Dim, Type};
 use crate::oracle::{Data, Tensor};
 
 /// The element types of ONNX by their numbers; those without a type here are not computed with.
@@ -68,6 +68,32 @@ pub(super) fn shape(dims: &[i64]) -> Result<Vec<usize>, Failure> {
     }
 }
 
+/// The type of a tensor of a file that has as many elements as it says.
+///
+/// # Errors
+/// As of [`tensor`].
+pub(super) fn checked(proto: &TensorProto) -> Result<Type, Failure> {
+    let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
+    if proto.raw_data.is_empty() || proto.data_location == 1 {
+        tensor(proto)?;
+    } else {
+        let (count, size) = (shape.iter().product::<usize>(), size(dtype));
+        if count.checked_mul(size) != Some(proto.raw_data.len()) {
+            let (name, bytes) = (&proto.name, proto.raw_data.len());
+            return Err(Failure::new(format!(
+                "`{name}` has {bytes} bytes, but {dtype}{:?} is {count} × {size}",
+                proto.dims
+            )));
+        }
+    }
+    Ok(Type::new(dtype, shape.into_iter().map(|extent| Dim::from(extent as i64)).collect::<Vec<_>>()))
+}
+
+/// The bytes of an element; truth values are bytes.
+fn size(dtype: DType) -> usize {
+    if dtype == DType::Bool { 1 } else { dtype.bits() as usize / 8 }
+}
+
 /// A tensor of a file.
 ///
 /// # Errors
@@ -103,9 +129,9 @@ pub fn tensor(proto: &TensorProto) -> Result<Tensor, Failure> {
     })
 }
 
-/// Elements that lie one after the other, little endian; truth values are bytes.
+/// Elements that lie one after the other, little endian.
 fn raw(dtype: DType, bytes: &[u8], name: &str) -> Result<Data, Failure> {
-    let size = if dtype == DType::Bool { 1 } else { dtype.bits() as usize / 8 };
+    let size = size(dtype);
     if !bytes.len().is_multiple_of(size) {
         let message = format!("`{name}` has {} bytes, which are no whole number of {dtype}", bytes.len());
         return Err(Failure::new(message));

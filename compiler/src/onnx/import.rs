@@ -5,8 +5,9 @@ use super::operand::{Known, Operand};
 use super::operators::{self, Operator};
 use super::params::{Declared, Params};
 use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
-use super::{Failure, Refusal, element, fold};
+use super::{Failure, Refusal, element, fold, symbolic};
 use crate::ir::graph::Memory;
+use crate::ir::limits::EXPRESSIONS;
 use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
 use crate::ir::precision::Precision;
 use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type};
@@ -35,14 +36,14 @@ pub struct Imported {
     /// The parameters that it reads.
     pub params: Vec<Param>,
     /// What they are.
-    pub tensors: Vec<Tensor>,
+    pub tensors: Vec<Rc<Known>>,
     /// Their type.
     pub float: DType,
 }
 
 impl Imported {
-    /// The model that has nothing else, and the tensors of its parameters.
-    pub fn model(self, name: &str) -> (Model, Vec<Tensor>) {
+    /// The model that has nothing else, and what its parameters are.
+    pub fn model(self, name: &str) -> (Model, Vec<Rc<Known>>) {
         let precision = if self.float == DType::F64 { Precision::F64 } else { Precision::default() };
         let model = Model {
             name: Ident::new(name, Span::call_site()),
@@ -93,6 +94,8 @@ struct Importer<'f> {
     sites: u32,
     /// How many functions and branches are around what is read.
     depth: usize,
+    /// How many nodes were read.
+    read: usize,
     refusals: Vec<Refusal>,
 }
 
@@ -115,6 +118,7 @@ impl<'f> Importer<'f> {
             float,
             sites: 0,
             depth: 0,
+            read: 0,
             refusals: vec![],
         }
     }
@@ -128,8 +132,8 @@ impl<'f> Importer<'f> {
                 continue;
             }
             if let Some(tensor) = self.bound.args.get(&input.name) {
-                let known = Known { name: input.name.clone(), tensor: tensor.clone() };
-                self.scope.insert(input.name.clone(), Some(Operand::Known(Rc::new(known))));
+                let known = Rc::new(Known::named("", tensor.clone()));
+                self.scope.insert(input.name.clone(), Some(Operand::Known(known)));
                 continue;
             }
             let ty =
@@ -152,8 +156,8 @@ impl<'f> Importer<'f> {
 
     fn initializers(&mut self, graph: &GraphProto) {
         for proto in &graph.initializer {
-            let operand = match element::tensor(proto) {
-                Ok(tensor) => Some(Operand::Known(Rc::new(Known { name: proto.name.clone(), tensor }))),
+            let operand = match Known::initializer(proto) {
+                Ok(known) => Some(Operand::Known(Rc::new(known))),
                 Err(why) => {
                     self.refusals.push(Refusal::of_file(format!("initializer `{}`: {why}", proto.name)));
                     None
@@ -224,6 +228,12 @@ impl<'f> Importer<'f> {
 
     /// The results of a node; `Err(None)` where an argument is unknown because of what was refused before.
     fn node(&mut self, proto: &NodeProto) -> Result<Vec<Operand>, Option<Failure>> {
+        self.read += 1;
+        if self.read > EXPRESSIONS {
+            let failure =
+                Failure::new(format!("the file has more than {EXPRESSIONS} nodes, with those of its functions"));
+            return Err((self.read == EXPRESSIONS + 1).then_some(failure));
+        }
         let mut inputs = vec![];
         for name in &proto.input {
             inputs.push(match self.scope.get(name) {
@@ -259,7 +269,12 @@ impl<'f> Importer<'f> {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
             operator.apply(&mut Node { b, opset, proto, operator, inputs, params, stored: None })
         };
-        if !inputs.iter().flatten().any(is_value) {
+        let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
+        let to = to.and_then(|attribute| element::dtype(attribute.i).ok());
+        if let Some(made) = symbolic::apply(operator.name, &inputs, to) {
+            return Ok(vec![made]);
+        }
+        if inputs.iter().flatten().all(|operand| matches!(operand, Operand::Known(_))) {
             let (mut known, mut tensors) = (Graph::default(), Params::Inputs(vec![]));
             let mut made = run(&mut known, &mut tensors, inputs.clone())?;
             if fold::is_known(&known) && fold::is_small(&known) {

@@ -13,7 +13,9 @@ mod operand;
 mod operators;
 mod params;
 pub mod proto;
+mod symbolic;
 
 pub use element::tensor;
 pub use failure::{Failure, Refusal};
 pub use import::{Bound, Imported, import};
+pub use operand::Known;

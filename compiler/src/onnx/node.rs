@@ -82,6 +82,14 @@ impl Node<'_> {
         (0..self.count()).map(|k| self.arg(k)).collect()
     }
 
+    /// An argument that training does not change, such as a running statistic.
+    pub(super) fn fixed(&mut self, k: usize) -> Made {
+        if let Some(known) = self.known(k) {
+            self.params.value(&mut self.b, &known, true)?;
+        }
+        self.arg(k)
+    }
+
     /// An argument of its own type.
     pub(super) fn moved(&mut self, k: usize) -> Made {
         let operand = self.operand(k)?;
@@ -92,7 +100,7 @@ impl Node<'_> {
     pub(super) fn value(&mut self, operand: &Operand) -> Made {
         match operand {
             Operand::Value(value) => Ok(*value),
-            Operand::Known(known) => self.params.value(&mut self.b, known),
+            Operand::Known(known) => self.params.value(&mut self.b, known, false),
             Operand::Dims(shape, dims) => {
                 let mut elements = vec![];
                 for dim in dims {
@@ -111,7 +119,7 @@ impl Node<'_> {
     pub(super) fn ty(&self, k: usize) -> Made<Type> {
         Ok(match self.operand(k)? {
             Operand::Value(value) => self.b.ty(value).clone(),
-            Operand::Known(known) => super::operand::type_of(&known.tensor),
+            Operand::Known(known) => known.ty.clone(),
             Operand::Dims(shape, _) => {
                 Type::new(DType::I64, shape.iter().map(|&extent| Dim::from(extent as i64)).collect::<Vec<_>>())
             }
@@ -149,7 +157,7 @@ impl Node<'_> {
     pub(super) fn maybe_floats(&self, k: usize) -> Made<Option<Vec<f64>>> {
         match self.inputs.get(k).and_then(Option::as_ref) {
             None => Ok(None),
-            Some(Operand::Known(known)) => Ok(Some(known.tensor.data.numbers())),
+            Some(Operand::Known(known)) => Ok(Some(known.tensor().data.numbers())),
             Some(_) => Err(Failure::new(format!("`{}` is to be known at build time, and is not", self.proto.input[k]))),
         }
     }

@@ -1,7 +1,11 @@
 //! What a name of a file stands for while its graph is read.
 
+use super::proto::TensorProto;
+use super::{Failure, element};
+use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type, Value};
 use crate::oracle::{Data, Tensor};
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// A value of an ONNX graph.
@@ -15,19 +19,58 @@ pub(super) enum Operand {
     Dims(Vec<usize>, Vec<Dim>),
 }
 
-/// A tensor that is known at build time.
+/// A tensor that is known at build time. That of an initialiser is decoded when its elements are asked for, as those of weights are
+/// not while a graph is read.
 #[derive(Debug)]
-pub(super) struct Known {
-    /// What the file calls it; empty for what was computed.
+pub struct Known {
+    /// What the file calls it, where it is an initialiser; empty for what was computed.
     pub(super) name: String,
-    /// The tensor.
-    pub(super) tensor: Tensor,
+    /// Its type.
+    pub(super) ty: Type,
+    proto: TensorProto,
+    tensor: OnceCell<Tensor>,
+}
+
+impl Known {
+    /// An initialiser of a file.
+    ///
+    /// # Errors
+    /// Where its elements are not what its type says.
+    pub(super) fn initializer(proto: &TensorProto) -> Result<Known, Failure> {
+        let ty = element::checked(proto)?;
+        Ok(Known { name: proto.name.clone(), ty, proto: proto.clone(), tensor: OnceCell::new() })
+    }
+
+    /// A tensor of that name.
+    pub(super) fn named(name: &str, tensor: Tensor) -> Known {
+        let shape: Vec<Dim> = tensor.shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
+        let ty = Type::new(tensor.data.dtype(), shape);
+        Known { name: name.to_owned(), ty, proto: TensorProto::default(), tensor: OnceCell::from(tensor) }
+    }
+
+    /// Its elements.
+    pub fn tensor(&self) -> &Tensor {
+        self.tensor.get_or_init(|| match element::tensor(&self.proto) {
+            Ok(tensor) => tensor,
+            Err(why) => unreachable!("it was checked: {why}"),
+        })
+    }
+
+    /// The only element, if all are the same. Of weights nobody asks: what a program is does not depend on them.
+    pub(super) fn uniform(&self) -> Option<Scalar> {
+        if !self.name.is_empty() && self.ty.dtype.is_float() && self.ty.rank() > 0 {
+            return None;
+        }
+        let data = &self.tensor().data;
+        let first = (!data.is_empty()).then(|| data.element(0))?;
+        (1..data.len()).all(|at| data.element(at) == first).then_some(first)
+    }
 }
 
 impl Operand {
     /// A tensor without a name.
     pub(super) fn known(tensor: Tensor) -> Operand {
-        Operand::Known(Rc::new(Known { name: String::new(), tensor }))
+        Operand::Known(Rc::new(Known::named("", tensor)))
     }
 
     /// Integers as i64, known ones as a tensor.
@@ -44,7 +87,8 @@ impl Operand {
         match self {
             Operand::Value(_) => None,
             Operand::Dims(_, dims) => Some(dims.clone()),
-            Operand::Known(known) => match &known.tensor.data {
+            Operand::Known(known) if known.ty.dtype.is_float() => None,
+            Operand::Known(known) => match &known.tensor().data {
                 Data::Int(_, numbers) => numbers.iter().map(|&n| i64::try_from(n).ok().map(Dim::from)).collect(),
                 Data::Bool(bits) => Some(bits.iter().map(|&bit| i64::from(bit).into()).collect()),
                 Data::Float(..) => None,
@@ -57,16 +101,4 @@ impl From<Value> for Operand {
     fn from(value: Value) -> Operand {
         Operand::Value(value)
     }
-}
-
-/// The type of a tensor.
-pub(super) fn type_of(tensor: &Tensor) -> Type {
-    let shape: Vec<Dim> = tensor.shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
-    Type::new(tensor.data.dtype(), shape)
-}
-
-/// The only element, if all are the same.
-pub(super) fn uniform(tensor: &Tensor) -> Option<crate::ir::prim::Scalar> {
-    let first = (!tensor.data.is_empty()).then(|| tensor.data.element(0))?;
-    (1..tensor.data.len()).all(|at| tensor.data.element(at) == first).then_some(first)
 }

@@ -1,9 +1,10 @@
 //! One test: a model, its arguments, and what it is to give.
 
 use crate::compare::compare;
+use precast_compiler::ir::Param;
 use precast_compiler::onnx::proto::{ModelProto, TensorProto};
-use precast_compiler::onnx::{Bound, import, tensor};
-use precast_compiler::oracle::{self, Env, Tensor};
+use precast_compiler::onnx::{Bound, Known, import, tensor};
+use precast_compiler::oracle::{self, Env, Rounding, Tensor};
 use proc_macro2::Span;
 use prost::Message;
 use prost::bytes::Bytes;
@@ -27,6 +28,27 @@ pub(crate) struct Case {
     const_bind: Vec<String>,
 }
 
+/// What is asked of a model.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// That it is imported.
+    Import,
+    /// That the oracle gives the results.
+    #[default]
+    Oracle,
+}
+
+impl Backend {
+    /// The one of that name.
+    pub(crate) fn named(name: &str) -> Result<Backend, String> {
+        match name {
+            "import" => Ok(Backend::Import),
+            "oracle" => Ok(Backend::Oracle),
+            other => Err(format!("the back ends are import and oracle, not `{other}`")),
+        }
+    }
+}
+
 /// Arguments and results by name.
 struct Data {
     inputs: Vec<(String, Tensor)>,
@@ -35,12 +57,12 @@ struct Data {
 
 impl Case {
     /// Nothing, or why it fails.
-    pub(crate) fn run(&self, suite: &Path) -> Result<(), String> {
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(suite)));
+    pub(crate) fn run(&self, suite: &Path, backend: Backend) -> Result<(), String> {
+        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(suite, backend)));
         attempt.unwrap_or_else(|_| Err("it panicked".into()))
     }
 
-    fn attempt(&self, suite: &Path) -> Result<(), String> {
+    fn attempt(&self, suite: &Path, backend: Backend) -> Result<(), String> {
         let folder = suite.join(&self.folder).join(&self.name);
         let bytes = Bytes::from(read(&folder.join("model.onnx"))?);
         let file = ModelProto::decode(bytes.clone()).map_err(|why| why.to_string())?;
@@ -52,10 +74,14 @@ impl Case {
             let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             all.join("; ")
         })?;
-        let (model, params) = imported.model("Model");
+        if backend == Backend::Import {
+            return Ok(());
+        }
+        let (model, known) = imported.model("Model");
+        let params = known.iter().zip(&model.params).map(|(known, param)| of_type(known, param)).collect();
         let function = &model.functions[0];
         let args = data.inputs.into_iter().filter(|(name, _)| !is_constant(name)).map(|(_, tensor)| tensor).collect();
-        let env = Env { args, params, ..Env::default() };
+        let env = Env { args, params, rounding: Rounding::Nearest, ..Env::default() };
         let results = oracle::run(function, &model, &env)?.results;
         if results.len() != data.outputs.len() {
             return Err(format!("{} results, not {}", results.len(), data.outputs.len()));
@@ -66,6 +92,12 @@ impl Case {
             .enumerate()
             .try_for_each(|(k, (made, wanted))| compare(made, wanted).map_err(|why| format!("result {k}: {why}")))
     }
+}
+
+/// What a parameter is, as numbers of the parameters' type.
+fn of_type(known: &Known, param: &Param) -> Tensor {
+    let tensor = known.tensor();
+    Tensor::new(tensor.shape.clone(), oracle::Data::Float(param.ty.dtype, tensor.data.numbers()))
 }
 
 impl Data {

@@ -1,6 +1,7 @@
 //! Runs ONNX's backend tests over the importer, and prints what passes.
 //!
-//! `cargo run --release -p onnx-conformance -- --suite DIR --list FILE [--only TEXT] [--json OUT] [--expect FILE]`
+//! `cargo run --release -p onnx-conformance -- --suite DIR --list FILE [--backend import|oracle] [--only TEXT] [--json OUT]
+//! [--expect FILE]`
 //!
 //! The suite is a folder of folders of tests, `node/test_abs/{model.onnx, test_data_set_0/*.pb}`, and the list a JSON array of
 //! objects with `name`, `folder`, and in `const_bind` the arguments that are constants. With `--expect` a test that passed when
@@ -10,7 +11,7 @@ mod case;
 mod compare;
 mod report;
 
-use case::Case;
+use case::{Backend, Case};
 use report::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ struct Args {
     suite: PathBuf,
     list: PathBuf,
     only: String,
+    backend: Backend,
     json: Option<PathBuf>,
     expect: Option<PathBuf>,
 }
@@ -47,6 +49,7 @@ fn args() -> Result<Args, String> {
         match name.as_str() {
             "suite" => args.suite = value.into(),
             "list" => args.list = value.into(),
+            "backend" => args.backend = Backend::named(&value.to_string_lossy())?,
             "only" => args.only = value.to_string_lossy().into_owned(),
             "json" => args.json = Some(value.into()),
             "expect" => args.expect = Some(value.into()),
@@ -64,7 +67,7 @@ fn run(args: &Args) -> Result<bool, String> {
     let text = std::fs::read_to_string(&args.list).map_err(|why| format!("{}: {why}", args.list.display()))?;
     let cases: Vec<Case> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", args.list.display()))?;
     let chosen = cases.iter().filter(|case| case.name.contains(&args.only));
-    let outcomes: Vec<Outcome> = chosen.map(|case| Outcome::of(case, case.run(&args.suite))).collect();
+    let outcomes: Vec<Outcome> = chosen.map(|case| Outcome::of(case, case.run(&args.suite, args.backend))).collect();
     report::print(&outcomes);
     if let Some(path) = &args.json {
         report::write(path, &outcomes)?;

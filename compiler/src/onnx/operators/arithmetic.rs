@@ -165,25 +165,50 @@ pub(super) fn truncated(n: &mut Node<'_>, x: Value) -> Made {
     Ok(n.b.select(is_negative, up, down)?)
 }
 
-/// The result has the type of the base; what is no power of floats is computed in the widest float.
+/// The result has the type of the base.
 fn power(n: &mut Node<'_>) -> Made {
     let [a, b] = pair(n)?;
     let dtype = n.b.dtype(a);
     if let Some(known) = n.known(1)
-        && let Some(scalar) = super::super::operand::uniform(&known.tensor)
+        && let Some(scalar) = known.uniform()
         && scalar.as_f64() == 2.0
     {
         let shape = n.b.common_shape(&[a, b])?;
         let squared = n.b.mul(a, a)?;
         return Ok(n.b.broadcast_to(squared, &shape)?);
     }
-    if !dtype.is_float() {
-        let [a, b] = [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?];
-        let power = n.b.map(MapOp::Pow, &[a, b])?;
-        return Ok(n.b.convert(power, dtype)?);
+    match (dtype.is_float(), n.b.dtype(b).is_float()) {
+        (false, false) => return integer_power(n, a, b),
+        (false, true) => {
+            let a = n.b.convert(a, n.b.dtype(b))?;
+            let power = n.b.map(MapOp::Pow, &[a, b])?;
+            return Ok(n.b.convert(power, dtype)?);
+        }
+        (true, _) => {}
     }
     let b = n.b.convert(b, dtype)?;
     Ok(n.b.map(MapOp::Pow, &[a, b])?)
+}
+
+/// By squaring, a factor for each of the six lowest bits of the exponent. With a negative one the result is 0.
+fn integer_power(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+    let shape = n.b.common_shape(&[a, b])?;
+    let [mut base, exponent] = [n.b.broadcast_to(a, &shape)?, n.b.broadcast_to(b, &shape)?];
+    let mut rest = n.b.convert(exponent, DType::U32)?;
+    let (zero, unit) = (n.b.constant(base, 0.0)?, n.b.constant(base, 1.0)?);
+    let mut power = n.b.broadcast_to(unit, &shape)?;
+    for _ in 0..6 {
+        let (bit, multiplied) = (n.b.with(MapOp::And, rest, 1.0)?, n.b.mul(power, base)?);
+        let is_set = n.b.with(MapOp::Eq, bit, 1.0)?;
+        power = n.b.select(is_set, multiplied, power)?;
+        base = n.b.mul(base, base)?;
+        rest = n.b.with(MapOp::Shr, rest, 1.0)?;
+    }
+    if n.b.dtype(exponent).category() != Category::Signed {
+        return Ok(power);
+    }
+    let is_negative = n.b.with(MapOp::Lt, exponent, 0.0)?;
+    Ok(n.b.select(is_negative, zero, power)?)
 }
 
 fn fold(n: &mut Node<'_>, op: MapOp) -> Made {

@@ -31,9 +31,9 @@ fn gather(n: &mut Node<'_>) -> Made<Vec<Operand>> {
             let at = at as i64;
             dims.get(usize::try_from(if at < 0 { at + count } else { at }).ok()?).cloned()
         };
-        let picked: Option<Vec<Dim>> = at.tensor.data.numbers().into_iter().map(pick).collect();
+        let picked: Option<Vec<Dim>> = at.tensor().data.numbers().into_iter().map(pick).collect();
         let picked = picked.ok_or_else(|| Failure::new("an index is beyond the shape"))?;
-        return Ok(vec![Operand::dims(at.tensor.shape.clone(), picked)]);
+        return Ok(vec![Operand::dims(at.tensor().shape.clone(), picked)]);
     }
     let [x, index] = [n.arg(0)?, n.arg(1)?];
     let axis = n.axis(0, n.b.rank(x))?;
@@ -258,7 +258,7 @@ fn tensor_scatter(n: &mut Node<'_>) -> Made {
 fn one_hot(n: &mut Node<'_>) -> Made {
     let [index, values] = [n.arg(0)?, n.arg(2)?];
     let depth = match n.known(1) {
-        Some(known) => known.tensor.data.numbers().first().map(|&depth| Dim::from(depth as i64)),
+        Some(known) => known.tensor().data.numbers().first().map(|&depth| Dim::from(depth as i64)),
         None => n.maybe_dims(1)?.and_then(|depth| depth.first().cloned()),
     };
     let depth = depth.ok_or_else(|| Failure::new("it lacks the depth"))?;

@@ -39,7 +39,7 @@ list! {
 #[derive(Debug)]
 pub(super) struct Operator {
     /// Its name.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Whether it takes elements of types of memory as they are, rather than computing with them.
     pub(super) moves: bool,
     /// What it gives.

@@ -211,7 +211,7 @@ fn filled(n: &mut Node<'_>, x: Value, borders: Vec<Border>) -> Made {
         let padded = n.b.prim(Prim::Pad { borders, value: Scalar::of(dtype, 0.0) }, &[x])?;
         return Ok(n.b.select(inside, padded, fill)?);
     }
-    let fill = known.and_then(|known| known.tensor.data.numbers().first().copied());
+    let fill = known.and_then(|known| known.tensor().data.numbers().first().copied());
     let value = Scalar::of(dtype, fill.unwrap_or_else(|| n.float("value", 0.0)));
     Ok(n.b.prim(Prim::Pad { borders, value }, &[x])?)
 }

@@ -69,6 +69,10 @@ fn rms(n: &mut Node<'_>) -> Made {
 /// A number for each channel beside `[batch, channels, …]`.
 fn column(n: &mut Node<'_>, k: usize, rank: usize) -> Made {
     let value = n.arg(k)?;
+    beside(n, value, rank)
+}
+
+fn beside(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     let mut shape = vec![Dim::from(1); rank.saturating_sub(1).max(1)];
     shape[0] = n.b.ty(value).count();
     Ok(n.b.reshape(value, &shape)?)
@@ -81,7 +85,8 @@ fn batch(n: &mut Node<'_>) -> Made<Vec<Value>> {
     let [scale, shift] = [column(n, 1, rank)?, column(n, 2, rank)?];
     if !n.flag("training_mode") {
         // What is left of the norm is a scale and a shift of each channel.
-        let [mean, variance] = [column(n, 3, rank)?, column(n, 4, rank)?];
+        let [mean, variance] = [n.fixed(3)?, n.fixed(4)?];
+        let [mean, variance] = [beside(n, mean, rank)?, beside(n, variance, rank)?];
         let root = reciprocal_root(n, variance, epsilon)?;
         let factor = n.b.mul(scale, root)?;
         let moved = n.b.mul(mean, factor)?;

@@ -19,14 +19,9 @@ fn product(n: &mut Node<'_>) -> Made {
     matmul(n, a, b)
 }
 
-/// NumPy's product: vectors are rows on the left and columns on the right, leading axes broadcast. Integers are multiplied in f64,
-/// where they are exact below 2⁵³.
+/// NumPy's product: vectors are rows on the left and columns on the right, leading axes broadcast.
 pub(super) fn matmul(n: &mut Node<'_>, a: Value, b: Value) -> Made {
-    let dtype = n.b.dtype(a);
-    let [mut a, mut b] = match dtype.is_float() {
-        true => [a, b],
-        false => [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?],
-    };
+    let [mut a, mut b] = [a, b];
     let [is_row, is_column] = [n.b.rank(a) == 1, n.b.rank(b) == 1];
     if is_row {
         a = n.b.reshape(a, &[&[Dim::from(1)], &n.b.shape(a)[..]].concat())?;
@@ -38,7 +33,7 @@ pub(super) fn matmul(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     let (Some(left_lead), Some(right_lead)) = (left.len().checked_sub(2), right.len().checked_sub(2)) else {
         return Err(Failure::new("a scalar is no matrix"));
     };
-    let mut made = match right_lead {
+    let made = match right_lead {
         // One matrix on the right: all rows are of one product.
         0 => contract(n, a, b, left_lead, 0)?,
         _ => {
@@ -58,8 +53,7 @@ pub(super) fn matmul(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     if is_row {
         shape.remove(columns - 1);
     }
-    made = n.b.reshape(made, &shape)?;
-    Ok(n.b.convert(made, dtype)?)
+    Ok(n.b.reshape(made, &shape)?)
 }
 
 /// What leading axes broadcast to.
@@ -70,6 +64,9 @@ fn lead(n: &mut Node<'_>, a: &[Dim], b: &[Dim]) -> Made<Vec<Dim>> {
 }
 
 fn contract(n: &mut Node<'_>, a: Value, b: Value, left: usize, right: usize) -> Made {
+    if !n.b.dtype(a).is_float() {
+        return integers(n, a, b);
+    }
     let label = |k: usize| b'a' + k as u8;
     if left.max(right) > 20 {
         return Err(Failure::new("more than 22 axes"));
@@ -81,6 +78,19 @@ fn contract(n: &mut Node<'_>, a: Value, b: Value, left: usize, right: usize) -> 
     Ok(n.b.prim(Prim::Contract { lhs, rhs, out }, &[a, b])?)
 }
 
+/// Products of integers, which are added up as such. Only the left one may have leading axes of its own.
+fn integers(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+    let [left, right] = [n.b.shape(a), n.b.shape(b)];
+    let (rank, under) = (left.len(), right.len());
+    let column = [&left[..], &[Dim::from(1)]].concat();
+    let row = [&right[..under - 2], &[Dim::from(1)], &right[under - 2..]].concat();
+    let [a, b] = [n.b.reshape(a, &column)?, n.b.reshape(b, &row)?];
+    let products = n.b.mul(a, b)?;
+    let dtype = n.b.dtype(a);
+    let sum = n.b.sum(products, &[rank - 1])?;
+    Ok(n.b.convert(sum, dtype)?)
+}
+
 /// `alpha · a · b + beta · c`, with either matrix transposed.
 fn gemm(n: &mut Node<'_>) -> Made {
     let [a, b] = [n.arg(0)?, n.arg(1)?];
@@ -88,26 +98,23 @@ fn gemm(n: &mut Node<'_>) -> Made {
         return Err(Failure::new("it takes matrices"));
     }
     let (alpha, beta) = (n.float("alpha", 1.0), n.float("beta", 1.0));
-    let spec = match (n.flag("transA"), n.flag("transB")) {
-        (false, false) => "ik,kj->ij",
-        (true, false) => "ki,kj->ij",
-        (false, true) => "ik,jk->ij",
-        (true, true) => "ki,jk->ij",
-    };
-    let dtype = n.b.dtype(a);
-    let [a, b] = if dtype.is_float() { [a, b] } else { [n.b.convert(a, DType::F64)?, n.b.convert(b, DType::F64)?] };
-    let mut made = n.b.contract(spec, a, b)?;
+    let [a, b] = [turned(n, a, "transA")?, turned(n, b, "transB")?];
+    let mut made = contract(n, a, b, 0, 0)?;
     if alpha != 1.0 {
         made = n.b.with(MapOp::Mul, made, alpha)?;
     }
     if let Some(mut c) = n.maybe(2)? {
-        c = n.b.convert(c, n.b.dtype(made))?;
         if beta != 1.0 {
             c = n.b.with(MapOp::Mul, c, beta)?;
         }
         made = n.b.add(made, c)?;
     }
-    Ok(n.b.convert(made, dtype)?)
+    Ok(made)
+}
+
+/// A matrix, transposed if an attribute says so.
+fn turned(n: &mut Node<'_>, x: Value, name: &str) -> Made {
+    if n.flag(name) { Ok(n.b.transpose(x, &[1, 0])?) } else { Ok(x) }
 }
 
 fn einsum(n: &mut Node<'_>) -> Made {

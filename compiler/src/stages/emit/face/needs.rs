@@ -2,10 +2,9 @@
 //! Out: the dimensions that must not be negative, each once. Always: those that cannot be, because every name is at
 //! least 1, are left out, so most functions need nothing.
 
-use crate::ir::dim::{Atom, Dim};
 use crate::ir::model::{Binder, NamedDim};
 use crate::ir::prim::Cut;
-use crate::ir::{Function, Graph, Kind};
+use crate::ir::{Dim, Function, Graph, Kind};
 
 /// The extents, and the starts and rests of slices, that small arguments make negative.
 pub(super) fn needs<'f>(functions: impl Iterator<Item = &'f Function>) -> Vec<Dim> {
@@ -51,7 +50,7 @@ type Lowest<'l> = &'l dyn Fn(&str) -> i64;
 
 fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
     let mut need = |dim: Dim| {
-        if least(&dim, lowest).is_none_or(|least| least < 0) && !found.contains(&dim) {
+        if dim.least(lowest).is_none_or(|least| least < 0) && !found.contains(&dim) {
             found.push(dim);
         }
     };
@@ -75,44 +74,5 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
     }
     for value in graph.values() {
         graph.node(value).kind.bodies().iter().for_each(|body| collect(body, lowest, found));
-    }
-}
-
-/// A lower bound of a dimension, where one is plain to see.
-fn least(dim: &Dim, lowest: Lowest<'_>) -> Option<i64> {
-    let term = |(atoms, c): &(Vec<Atom>, i64)| {
-        if *c < 0 && !atoms.is_empty() {
-            return None;
-        }
-        atoms.iter().try_fold(*c, |product, atom| Some(product * factor(atom, lowest)?))
-    };
-    dim.terms().iter().try_fold(0i64, |sum, t| Some(sum + term(t)?))
-}
-
-/// The same of a factor; none where it may be negative, which would turn the bound of a product around.
-fn factor(atom: &Atom, lowest: Lowest<'_>) -> Option<i64> {
-    let least = |dim: &Dim| least(dim, lowest);
-    let lowest = match atom {
-        Atom::Name(name) => lowest(name),
-        Atom::FloorDiv(a, by) => least(a)?.div_euclid(by.as_const().filter(|&by| by > 0)?),
-        Atom::Max(a, b) => least(a).into_iter().chain(least(b)).max()?,
-    };
-    (lowest >= 0).then_some(lowest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_follow_from_names() {
-        let t = || Dim::name("T");
-        let least = |dim: &Dim| least(dim, &|name| i64::from(name != "at"));
-        assert_eq!(least(&(t() * 3.into())), Some(3));
-        assert_eq!(least(&(t() - 1.into())), Some(0));
-        assert_eq!(least(&(t() - 5.into())), Some(-4));
-        assert_eq!(least(&(Dim::name("B") - t())), None);
-        assert_eq!(least(&(Dim::name("at") + 1.into())), Some(1));
-        assert_eq!(least(&(t() + 3.into()).floor_div(&2.into())), Some(2));
     }
 }
