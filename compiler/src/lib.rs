@@ -1,7 +1,7 @@
 //! The ahead-of-time compiler behind `model!`: a plain, deterministic library.
 //!
 //! parse · shape · expand · grad · fuse · schedule · memory · emit. Imports run one way:
-//! `diag | ir | ops | stages | pipeline`; stages never import each other.
+//! `diag | ir | ops | onnx | stages | pipeline`; stages never import each other.
 
 pub mod diag;
 pub mod dump;

@@ -34,6 +34,8 @@ fn checked(texts: Texts, diags: &mut Diags, dumps: &mut Dumps) -> Parsed {
     let mut parsed = parse::texts(texts, diags);
     dumps.graphs("parse", &parsed.models);
     shape::shape(&mut parsed.models, diags);
+    // What was imported has types already.
+    parsed.models.append(&mut parsed.imported);
     dumps.graphs("shape", &parsed.models);
     parsed
 }
@@ -87,7 +89,7 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
         return emit::request(path, &runtime, &blocks, &own);
     }
     let mut diags = Diags::default();
-    let Parsed { models, blocks, mentions } = checked(Texts { own, blocks }, &mut diags, dumps);
+    let Parsed { models, blocks, mentions, .. } = checked(Texts { own, blocks }, &mut diags, dumps);
     let mut out: TokenStream = blocks.iter().map(|block| emit::block(block, number)).collect();
     out.extend(emit::mentions(&mentions, &models, number, &runtime));
     if !diags.is_empty() {

@@ -90,6 +90,7 @@ fn regression(rule: &str) -> Model {
         functions: vec![function],
         foreign: vec![],
         private: vec![],
+        origin: None,
         sketches: vec![],
     }
 }

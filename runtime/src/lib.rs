@@ -29,6 +29,7 @@ mod init;
 mod launch;
 mod loader;
 mod optim;
+mod origin;
 mod quantized;
 mod random;
 #[rustfmt::skip]
@@ -245,6 +246,7 @@ pub mod __rt {
         encoded::Encoded,
         foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
+        origin::{Held, Origin},
         reference,
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},

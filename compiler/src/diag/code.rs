@@ -81,6 +81,7 @@ codes! {
     NotATuple "not-a-tuple": "a single value is taken apart",
     NotAssignable "not-assignable": "what stands left of `=` is neither a variable nor a state",
     NotCallable "not-callable": "what is called is neither a layer, a block nor a function",
+    Onnx "onnx": "an ONNX file cannot be read, or holds what cannot be imported",
     NotSupported "not-supported": "the language reserves this, but it is not built yet",
     NothingToTrain "nothing-to-train": "a loss has no parameters to train, or its gradient reaches none of those that it is computed from",
     Op "op": "the op cannot be applied to these arguments",

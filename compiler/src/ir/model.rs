@@ -315,12 +315,42 @@ pub struct Model {
     pub dims: Vec<NamedDim>,
     /// In the order of the declaration.
     pub functions: Vec<Function>,
+    /// The file that it was imported from.
+    pub origin: Option<Origin>,
     /// Those that the macro declares, each followed by its gradient.
     pub foreign: Vec<ForeignFn>,
     /// The names of functions that only other functions of the model call.
     pub private: Vec<Ident>,
     /// After a mistake the public functions whose signature is unknown.
     pub sketches: Vec<Sketch>,
+}
+
+/// The file that a model was imported from, and where its parameters are.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The literal that names it.
+    pub file: proc_macro2::Literal,
+    /// Its bytes.
+    pub len: u64,
+    /// FNV-1a of all of it but the parameters.
+    pub hash: u64,
+    /// The places of the parameters, in their order.
+    pub tensors: Vec<Held>,
+    /// Those that the file does not hold as they are.
+    pub constants: Vec<u8>,
+}
+
+/// Where a parameter is.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The type of its elements there.
+    pub dtype: DType,
+    /// Whether it is among the constants that the program holds, rather than in the file.
+    pub in_program: bool,
+    /// Its first byte.
+    pub start: usize,
+    /// The one behind its last.
+    pub end: usize,
 }
 
 /// What is known of a public function in whose signature there is a mistake.

@@ -1,5 +1,6 @@
 //! The walk over a graph: nodes in the file's order in, values of a typed graph out.
 
+use super::names::identifier;
 use super::node::Node;
 use super::operand::{Known, Operand};
 use super::operators::{self, Operator};
@@ -12,7 +13,7 @@ use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signatu
 use crate::ir::precision::Precision;
 use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type};
 use crate::ops::Builder;
-use crate::oracle::Tensor;
+use crate::oracle::{Data, Tensor};
 use proc_macro2::{Ident, Span, TokenStream};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -24,8 +25,10 @@ use std::rc::Rc;
 pub struct Bound {
     /// Arguments that are constants.
     pub args: BTreeMap<String, Tensor>,
-    /// Named dimensions that are constants.
-    pub dims: BTreeMap<String, i64>,
+    /// What the file's named dimensions are, by the file's names, and scalar arguments that are constants.
+    pub dims: BTreeMap<String, Dim>,
+    /// The largest values of dimensions, by the names that they have here.
+    pub bounds: BTreeMap<String, i64>,
 }
 
 /// What a file says.
@@ -59,6 +62,7 @@ impl Imported {
             functions: vec![self.function],
             foreign: vec![],
             private: vec![],
+            origin: None,
             sketches: vec![],
         };
         (model, self.tensors)
@@ -128,12 +132,7 @@ impl<'f> Importer<'f> {
         self.initializers(graph);
         let (mut args, mut dims): (Vec<Argument>, Vec<NamedDim>) = (vec![], vec![]);
         for input in &graph.input {
-            if self.scope.contains_key(&input.name) {
-                continue;
-            }
-            if let Some(tensor) = self.bound.args.get(&input.name) {
-                let known = Rc::new(Known::named("", tensor.clone()));
-                self.scope.insert(input.name.clone(), Some(Operand::Known(known)));
+            if self.scope.contains_key(&input.name) || self.is_bound(input) {
                 continue;
             }
             let ty =
@@ -141,7 +140,8 @@ impl<'f> Importer<'f> {
             for extent in &ty.shape {
                 extent.names(&mut |name| {
                     if !dims.iter().any(|dim| dim.name == name) {
-                        dims.push(NamedDim { name: name.into(), bound: None, binder: Binder::Extents });
+                        let bound = self.bound.bounds.get(name).copied();
+                        dims.push(NamedDim { name: name.into(), bound, binder: Binder::Extents });
                     }
                 });
             }
@@ -152,6 +152,18 @@ impl<'f> Importer<'f> {
             args.push(Argument { name: Ident::new(&identifier(&input.name, &taken), self.span), ty });
         }
         Ok((args, dims))
+    }
+
+    /// Whether an argument is a constant, which it then is.
+    fn is_bound(&mut self, input: &ValueInfoProto) -> bool {
+        let number = || {
+            let number = self.bound.dims.get(&input.name)?.as_const()?;
+            let ty = self.type_of(input).ok()?;
+            Some(Tensor::new(vec![1; ty.rank()], Data::of(ty.dtype, vec![number as f64])))
+        };
+        let Some(tensor) = self.bound.args.get(&input.name).cloned().or_else(number) else { return false };
+        self.scope.insert(input.name.clone(), Some(Operand::known(tensor)));
+        true
     }
 
     fn initializers(&mut self, graph: &GraphProto) {
@@ -178,19 +190,14 @@ impl<'f> Importer<'f> {
         let shape = tensor.shape.as_ref().ok_or_else(|| Failure::new("its shape is unknown"))?;
         let mut extents = vec![];
         for (axis, dim) in shape.dim.iter().enumerate() {
-            let name = match &dim.value {
-                Some(Extent::DimValue(n)) => {
-                    element::shape(&[*n])?;
-                    extents.push(Dim::from(*n));
-                    continue;
-                }
-                Some(Extent::DimParam(name)) if !name.is_empty() => name.clone(),
-                Some(Extent::DimParam(_)) | None => format!("{}_{axis}", input.name),
-            };
-            extents.push(match self.bound.dims.get(&name) {
-                Some(&n) => Dim::from(n),
-                None => Dim::name(identifier(&name, &[])),
-            });
+            if let Some(Extent::DimValue(n @ 0..)) = &dim.value {
+                element::shape(&[*n])?;
+                extents.push(Dim::from(*n));
+                continue;
+            }
+            let name = name_of(input, axis, dim.value.as_ref());
+            let named = || Dim::name(identifier(&name, &[]));
+            extents.push(self.bound.dims.get(&name).cloned().unwrap_or_else(named));
         }
         Ok(Type::new(element::dtype(tensor.elem_type.into())?, extents))
     }
@@ -364,6 +371,7 @@ impl<'f> Importer<'f> {
             }
             names.push(identifier(&output.name, &names));
         }
+        self.unknown(graph);
         if !self.refusals.is_empty() {
             return Err(self.refusals);
         }
@@ -386,6 +394,21 @@ impl<'f> Importer<'f> {
         Ok(Imported { function, params: declared.params, tensors: declared.tensors, float: self.float })
     }
 
+    /// Refuses what is said of dimensions that the file does not have.
+    fn unknown(&mut self, graph: &GraphProto) {
+        let mut known: Vec<String> = vec![];
+        for input in &graph.input {
+            known.push(input.name.clone());
+            let tensor = input.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref());
+            let dims = tensor.and_then(|tensor| tensor.shape.as_ref()).map_or(&[][..], |shape| &shape.dim);
+            known.extend(dims.iter().enumerate().map(|(axis, dim)| name_of(input, axis, dim.value.as_ref())));
+        }
+        let unknown = self.bound.dims.keys().filter(|name| !known.contains(name));
+        let refuse = |name: &String| Refusal::of_file(format!("the file has no dimension or argument `{name}`"));
+        let refusals: Vec<Refusal> = unknown.map(refuse).collect();
+        self.refusals.extend(refusals);
+    }
+
     /// An operand as a value.
     fn output(&mut self, operand: &Operand) -> Result<crate::ir::Value, Failure> {
         let proto = NodeProto::default();
@@ -394,6 +417,14 @@ impl<'f> Importer<'f> {
         let operator = operators::IDENTITY;
         let (opset, inputs, params) = (1, vec![], &mut self.params);
         Node { b, opset, proto: &proto, operator, inputs, params, stored: None }.value(operand)
+    }
+}
+
+/// The name of an extent that is no number.
+fn name_of(input: &ValueInfoProto, axis: usize, extent: Option<&Extent>) -> String {
+    match extent {
+        Some(Extent::DimParam(name)) if !name.is_empty() => name.clone(),
+        Some(_) | None => format!("{}_{axis}", input.name),
     }
 }
 
@@ -411,19 +442,4 @@ fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeP
         true
     });
     node
-}
-
-/// A name of a file as a Rust identifier that is not taken.
-fn identifier(name: &str, taken: &[String]) -> String {
-    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        text.insert_str(0, "x_");
-    }
-    if syn::parse_str::<Ident>(&text).is_err() {
-        text.push('_');
-    }
-    while taken.contains(&text) {
-        text.push('_');
-    }
-    text
 }

@@ -8,14 +8,17 @@ mod element;
 mod failure;
 mod fold;
 mod import;
+mod names;
 mod node;
 mod operand;
 mod operators;
 mod params;
 pub mod proto;
 mod symbolic;
+mod weights;
 
 pub use element::tensor;
 pub use failure::{Failure, Refusal};
 pub use import::{Bound, Imported, import};
 pub use operand::Known;
+pub use weights::origin;

@@ -6,6 +6,7 @@ use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type, Value};
 use crate::oracle::{Data, Tensor};
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A value of an ONNX graph.
@@ -46,6 +47,14 @@ impl Known {
         let shape: Vec<Dim> = tensor.shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
         let ty = Type::new(tensor.data.dtype(), shape);
         Known { name: name.to_owned(), ty, proto: TensorProto::default(), tensor: OnceCell::from(tensor) }
+    }
+
+    /// Where its elements are in the bytes of the file that it was read from, if that holds floats as they are.
+    pub(super) fn place(&self, file: &[u8]) -> Option<Range<usize>> {
+        let raw = &self.proto.raw_data;
+        let start = raw.as_ptr().addr().checked_sub(file.as_ptr().addr())?;
+        let is_inside = !raw.is_empty() && start.checked_add(raw.len())? <= file.len();
+        (is_inside && self.ty.dtype.is_float()).then(|| start..start + raw.len())
     }
 
     /// Its elements.

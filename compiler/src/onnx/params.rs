@@ -5,6 +5,7 @@
 //! it exactly, integers of many bits as parts of 24.
 
 use super::node::Made;
+use super::names::identifier;
 use super::operand::Known;
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::prim::{MapOp, Prim};
@@ -30,6 +31,8 @@ pub(super) struct Declared {
     pub(super) params: Vec<Param>,
     /// What they are, in their order.
     pub(super) tensors: Vec<Rc<Known>>,
+    /// The fields that they are.
+    fields: Vec<String>,
     /// The values of those that have been read, by the address of what is known.
     read: BTreeMap<usize, (Rc<Known>, Value)>,
 }
@@ -61,7 +64,7 @@ impl Params {
 impl Declared {
     /// None yet, of that type.
     pub(super) fn new(float: DType) -> Declared {
-        Declared { float, params: vec![], tensors: vec![], read: BTreeMap::new() }
+        Declared { float, params: vec![], tensors: vec![], fields: vec![], read: BTreeMap::new() }
     }
 
     fn read(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
@@ -110,9 +113,11 @@ impl Declared {
         let id = ParamId(self.params.len() as u32);
         let name = if known.name.is_empty() { format!("constant_{}", id.0) } else { known.name.clone() };
         let ty = Type::new(self.float, known.ty.shape.clone());
+        let field = identifier(&name, &self.fields);
+        self.fields.push(field.clone());
         self.tensors.push(known.clone());
         self.params.push(Param {
-            fields: vec![name.clone()],
+            fields: vec![field],
             name,
             ty: ty.clone(),
             stack: vec![],

@@ -13,6 +13,7 @@ use super::{METADATA, half, index, json::Json, size};
 use crate::{
     error::{Error, Result},
     float::Float,
+    origin::Held,
 };
 
 trait Source: Read + Seek + Send {}
@@ -72,6 +73,23 @@ pub(super) struct Values {
 }
 
 impl Reader {
+    /// Reads tensors at known places of a file, or of constants.
+    pub(crate) fn of_places(
+        path: &Path,
+        file: impl Read + Seek + Send + 'static,
+        constants: &'static [u8],
+        places: &BTreeMap<String, (&'static [usize], &Held)>,
+    ) -> Self {
+        let entry = |(name, (shape, held)): (&String, &(&[usize], &Held))| {
+            let Held { start, end, .. } = **held;
+            let (dtype, shard) = (held.dtype.into(), usize::from(held.in_program));
+            (name.clone(), Entry { name: name.clone(), dtype, shape: shape.to_vec(), shard, start, end })
+        };
+        let shard = |source: Box<dyn Source>| Values { path: path.into(), source, start: 0 };
+        let shards = vec![shard(Box::new(file)), shard(Box::new(Cursor::new(constants)))];
+        Reader { path: path.into(), metadata: BTreeMap::new(), tensors: places.iter().map(entry).collect(), shards }
+    }
+
     /// Opens a file, or all files that an index names.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if index::is(path) { index::open(path) } else { Reader::file(path) }

@@ -94,6 +94,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         dims,
         functions: vec![],
         private: vec![],
+        origin: None,
         sketches: vec![],
         foreign: vec![],
     };

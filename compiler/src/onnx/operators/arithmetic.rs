@@ -282,7 +282,7 @@ fn cast_like(n: &mut Node<'_>) -> Made {
 fn convert(n: &mut Node<'_>, to: DType) -> Made {
     let x = n.arg(0)?;
     let from = n.b.dtype(x);
-    if to == DType::F8E4M3 && n.int("saturate", 1) == 0 {
+    if to.is_float() && to.bits() == 8 && n.int("saturate", 1) == 0 {
         return Err(Failure::new("float8 without `saturate` is not supported"));
     }
     match (from.is_float(), to.is_integer()) {

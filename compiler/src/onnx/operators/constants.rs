@@ -85,7 +85,7 @@ fn float_range(n: &mut Node<'_>, dtype: DType) -> Made<Vec<Operand>> {
     };
     let (start, limit, delta) = (number(n, 0)?, number(n, 1)?, number(n, 2)?);
     let count = ((limit - start) / delta).ceil().max(0.0);
-    if !(count < f64::from(1 << 24)) {
+    if count.is_nan() || count >= f64::from(1 << 24) {
         return Err(Failure::new(format!("a range of {count} elements")));
     }
     let numbers: Vec<f64> = (0..count as usize).map(|i| dtype.nearest(start + i as f64 * delta)).collect();

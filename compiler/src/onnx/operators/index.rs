@@ -209,7 +209,7 @@ fn scatter_elements(n: &mut Node<'_>) -> Made {
     let (ty, count, how) = (n.b.ty(x).clone(), n.b.ty(index).count(), combine(n)?);
     let axis = n.axis(0, ty.rank())?;
     let flat = flat(n, x, index, axis)?;
-    let positions = n.b.reshape(flat, &[count.clone()])?;
+    let positions = n.b.reshape(flat, std::slice::from_ref(&count))?;
     let rows = n.b.reshape(x, &[ty.count(), 1.into()])?;
     let updates = n.b.reshape(updates, &[count, 1.into()])?;
     let made = put(n, rows, positions, updates, how)?;

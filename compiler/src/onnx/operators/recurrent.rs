@@ -26,8 +26,11 @@ struct Cell {
     /// The activations of a step, in their order, where the node names none.
     activations: &'static [&'static str],
     /// The next state.
-    step: fn(&Step<'_>, &mut Builder<'_>, Value, &[Value]) -> Result<Vec<Value>, OpError>,
+    step: Next,
 }
+
+/// Of a step, the product with its input, and the state, the next state.
+type Next = fn(&Step<'_>, &mut Builder<'_>, Value, &[Value]) -> Result<Vec<Value>, OpError>;
 
 static RNN: Cell = Cell { gates: 1, states: 1, activations: &["Tanh"], step: rnn };
 static GRU: Cell = Cell { gates: 3, states: 1, activations: &["Sigmoid", "Tanh"], step: gru };

@@ -17,6 +17,7 @@ pub(super) struct Program {
     pub(super) externs: Vec<Extern>,
     pub(super) structs: Vec<Struct>,
     pub(super) aliases: Vec<Alias>,
+    pub(super) imports: Vec<Import>,
     pub(super) fns: Vec<Fn>,
     pub(super) impls: Vec<Impl>,
 }
@@ -98,6 +99,31 @@ pub(super) struct Alias {
     pub(super) name: Ident,
     pub(super) target: Ident,
     pub(super) args: Vec<Arg>,
+}
+
+/// `pub struct Name = onnx("model.onnx", batch = B, tokens = T <= 512);`
+#[derive(Debug)]
+pub(super) struct Import {
+    pub(super) attrs: Vec<syn::Attribute>,
+    pub(super) vis: syn::Visibility,
+    pub(super) name: Ident,
+    pub(super) file: syn::LitStr,
+    pub(super) args: Vec<ImportArg>,
+}
+
+/// What an extent or a scalar argument of a file is here.
+#[derive(Debug)]
+pub(super) struct ImportArg {
+    pub(super) name: Ident,
+    pub(super) value: ImportValue,
+    pub(super) bound: Option<i64>,
+}
+
+/// A number, or the name of a dimension.
+#[derive(Debug)]
+pub(super) enum ImportValue {
+    Number(i64),
+    Name(Ident),
 }
 
 /// `impl Name { … }`

@@ -97,7 +97,7 @@ impl<'p> Declared<'p> {
         for one in &program.fns {
             self.fns.insert(key(number, &one.name), one);
         }
-        let aliases = program.aliases.iter().map(|a| &a.name);
+        let aliases = program.aliases.iter().map(|a| &a.name).chain(program.imports.iter().map(|i| &i.name));
         all_distinct("struct", program.structs.iter().map(|s| &s.name).chain(aliases), diags);
         all_distinct("function", program.fns.iter().map(|f| &f.name), diags);
     }

@@ -14,6 +14,8 @@ mod instead;
 mod list;
 mod mentions;
 mod names;
+#[cfg(feature = "onnx")]
+mod onnx;
 mod options;
 mod reserved;
 mod statics;
@@ -30,7 +32,7 @@ use crate::ir::model::{Sketch, scale};
 use crate::ir::precision::{Precision, Storage};
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
-use ast::{Arg, Fn, Program, Receiver, Struct, TypeExpr};
+use ast::{Arg, Fn, Import, Program, Receiver, Struct, TypeExpr};
 use declared::{Declared, Named};
 use elaborate::Trained;
 use instance::Instances;
@@ -51,6 +53,8 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
 pub struct Parsed {
     /// Its models.
     pub models: Vec<Model>,
+    /// Models that it imports from files, whose values have types.
+    pub imported: Vec<Model>,
     /// The blocks that other texts can import from it.
     pub blocks: Vec<Block>,
     /// What editors show of it.
@@ -61,11 +65,27 @@ pub struct Parsed {
 pub fn texts(texts: Texts, diags: &mut Diags) -> Parsed {
     let sources = travel::read(texts, diags);
     let models = models(&sources, diags);
+    let imported = sources[0].program.imports.iter().filter_map(|import| self::imported(import, diags)).collect();
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
         unused::report_structs(&sources[0].program, diags);
     }
-    Parsed { models, blocks: travel::blocks(&sources[0]), mentions: mentions::of(&sources[0].program) }
+    Parsed { models, imported, blocks: travel::blocks(&sources[0]), mentions: mentions::of(&sources[0].program) }
+}
+
+/// The model of a file.
+#[cfg(feature = "onnx")]
+fn imported(import: &Import, diags: &mut Diags) -> Option<Model> {
+    reserved::report_type(&import.name, reserved::OF_MODELS, diags);
+    onnx::model(import, diags)
+}
+
+#[cfg(not(feature = "onnx"))]
+fn imported(import: &Import, diags: &mut Diags) -> Option<Model> {
+    let message = "`onnx(…)` needs the feature `onnx` of precast";
+    let report = Diagnostic::new(Code::NotSupported, import.file.span(), message);
+    diags.push(report.help("run `cargo add precast --features onnx`"));
+    None
 }
 
 fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
@@ -203,6 +223,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         functions,
         private: reserved::private(&fns(declared, of).collect::<Vec<_>>()),
         sketches,
+        origin: None,
         foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn read(written: &ast::Wgsl, of: &ForeignFn, diags: &mut Diags) -> Op
 }
 
 /// The path that a literal names, as `include_str!` has it.
-fn beside(literal: &syn::LitStr) -> PathBuf {
+pub(super) fn beside(literal: &syn::LitStr) -> PathBuf {
     let file = literal.span().local_file();
     let folder = file.and_then(|file| file.parent().map(PathBuf::from)).unwrap_or_default();
     folder.join(literal.value())

@@ -10,6 +10,7 @@ mod costs;
 mod foreign;
 mod model;
 pub(super) mod needs;
+mod origin;
 mod records;
 mod session;
 mod signature;
@@ -69,7 +70,8 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             #(pub struct #gradients;)*
         }
     });
-    quote!(#spec #(#markers)* #binds #views #private)
+    let origin = model.origin.as_ref().map(origin::items);
+    quote!(#spec #origin #(#markers)* #binds #views #private)
 }
 
 /// Methods that nobody can call: rustc says of a private function that it is, and does not offer another.

@@ -2,7 +2,7 @@
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
 use super::signature::Signature;
-use super::{aliases, costs, evaluated, float, of_float, path, session, spec};
+use super::{aliases, costs, evaluated, float, of_float, origin, path, session, spec};
 use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -31,16 +31,22 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, count, float) = (&model.name, spec::count(model), float(model, rt));
     let plan = path(model, &Ident::new("Plan_", Span::call_site()));
     let costs = evaluated(model).map(|f| costs::items(model, f, rt, &format!("a call of `{}`", f.name)));
+    let first = match &model.origin {
+        Some(origin) => origin::methods(model, origin, rt),
+        None => quote_spanned! {Span::mixed_site()=>
+            /// A model whose parameters are drawn from `seed`.
+            pub fn init(seed: u64) -> Self {
+                #name { weights: #rt::Weights::init::<#plan>(seed) }
+            }
+        },
+    };
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl #name<#rt::Cpu> {
             /// The number of parameters.
             pub const PARAMS: usize = #count;
 
-            /// A model whose parameters are drawn from `seed`.
-            pub fn init(seed: u64) -> Self {
-                #name { weights: #rt::Weights::init::<#plan>(seed) }
-            }
+            #first
 
             /// The model of a safetensors file, or of several with an index.
             ///

@@ -117,13 +117,15 @@ impl Syntax {
         }
         if input.parse::<Option<Token![=]>>()?.is_some() {
             let target: Ident = input.parse()?;
+            if target == "onnx" {
+                let (file, args) = import(input)?;
+                self.end_of_item(input);
+                to.imports.push(Import { attrs, vis, name, file, args });
+                return Ok(());
+            }
             let args = if input.peek(syn::token::Paren) { self.args(input)?.0 } else { vec![] };
             self.end_of_item(input);
-            if target == "onnx" {
-                self.unsupported(target.span(), "`onnx(…)` is");
-            } else {
-                to.aliases.push(Alias { source: self.source, attrs, vis, name, target, args });
-            }
+            to.aliases.push(Alias { source: self.source, attrs, vis, name, target, args });
             return Ok(());
         }
         if let Some(fields) = self.tuple_fields(input, &name)? {
@@ -364,4 +366,29 @@ fn written_name(attr: &Attribute) -> Option<String> {
     let is_part =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     Some(text.value()).filter(|text| text.split('.').all(is_part))
+}
+
+/// What follows `onnx`: `("model.onnx", batch = B, tokens = T <= 512)`.
+fn import(input: ParseStream) -> syn::Result<(syn::LitStr, Vec<ImportArg>)> {
+    let content;
+    parenthesized!(content in input);
+    let file = content.parse()?;
+    let mut args = vec![];
+    while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
+        let name = content.call(Ident::parse_any)?;
+        content.parse::<Token![=]>()?;
+        let value = match content.peek(syn::LitInt) {
+            true => ImportValue::Number(content.parse::<syn::LitInt>()?.base10_parse()?),
+            false => ImportValue::Name(content.parse()?),
+        };
+        let bound = match content.parse::<Option<Token![<=]>>()? {
+            Some(_) => Some(content.parse::<syn::LitInt>()?.base10_parse()?),
+            None => None,
+        };
+        args.push(ImportArg { name, value, bound });
+    }
+    if !content.is_empty() {
+        return Err(content.error("expected `,` or `)`"));
+    }
+    Ok((file, args))
 }

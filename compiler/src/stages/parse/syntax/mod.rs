@@ -131,11 +131,6 @@ impl Syntax {
         read
     }
 
-    /// Reports what is reserved but not built.
-    fn unsupported(&self, place: impl Into<crate::diag::Place>, what: &str) {
-        self.report(Diagnostic::new(Code::NotSupported, place, format!("{what} not supported yet")));
-    }
-
     /// Remembers what stands from `start` to here: it could not be read.
     fn lose(&self, start: Cursor<'_>, input: ParseStream) {
         self.diags.borrow_mut().lose(between(start, input.cursor()));

@@ -1,0 +1,61 @@
+//! Where the parameters of an imported model are: a file and what was read of it in, places in that file out.
+//!
+//! Always: weights are never copied into the program as tokens; what the file does not hold as it is, integers and what was computed at
+//! build time, is, and is small.
+
+use super::operand::Known;
+use super::{Failure, Refusal};
+use crate::ir::model::{Held, Origin};
+use crate::ir::{DType, Model};
+use proc_macro2::Literal;
+use std::rc::Rc;
+
+/// The most bytes of constants that become part of a program's text.
+const MOST: usize = 1 << 20;
+
+/// The origin of a model whose parameters these are; `file` is the literal that names it.
+///
+/// # Errors
+/// Where weights are held in a way that has no place in the file.
+pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
+    let mut origin = Origin { file, len: bytes.len() as u64, hash: 0, tensors: vec![], constants: vec![] };
+    for (param, known) in model.params.iter().zip(tensors) {
+        let held = match known.place(bytes) {
+            Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },
+            None => constant(&mut origin.constants, param.ty.dtype, known),
+        };
+        if origin.constants.len() > MOST {
+            let reason = format!("the elements of `{}` are not raw data, and too many to be part of a program", known.name);
+            return Err(Refusal::of_file(Failure::new(reason).to_string()));
+        }
+        origin.tensors.push(held);
+    }
+    origin.hash = hash(bytes, &origin.tensors);
+    Ok(origin)
+}
+
+/// Puts a tensor behind the others that the program holds, as elements of the parameters' type.
+fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Held {
+    let start = constants.len();
+    for number in known.tensor().data.numbers() {
+        match dtype {
+            DType::F64 => constants.extend(number.to_le_bytes()),
+            _ => constants.extend((number as f32).to_le_bytes()),
+        }
+    }
+    Held { dtype, in_program: true, start, end: constants.len() }
+}
+
+/// FNV-1a of 64 bits over all of a file but the weights: a file with the same structure has the same places.
+fn hash(bytes: &[u8], tensors: &[Held]) -> u64 {
+    let mut places: Vec<(usize, usize)> = tensors.iter().filter(|t| !t.in_program).map(|t| (t.start, t.end)).collect();
+    places.sort_unstable();
+    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325u64, 0);
+    for (start, end) in places.into_iter().chain([(bytes.len(), bytes.len())]) {
+        for &byte in bytes.get(at..start).unwrap_or_default() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        at = at.max(end);
+    }
+    hash
+}

@@ -1,0 +1,81 @@
+//! `pub struct Name = onnx("model.onnx", batch = B);`: the file and its arguments in, a model with types out, or what of it is not
+//! supported, all in one report at the file's name.
+
+use super::ast::{Import, ImportValue};
+use super::options::{self, Options};
+use super::wgsl::beside;
+use crate::diag::{Code, Diagnostic, Diags};
+use crate::ir::{Dim, Model};
+use crate::onnx::{self, Bound, Refusal};
+use quote::ToTokens;
+
+/// The most refusals that are told of one by one.
+const TOLD: usize = 100;
+
+/// The model of an import; none after a report.
+pub(super) fn model(import: &Import, diags: &mut Diags) -> Option<Model> {
+    let path = beside(&import.file);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(why) => {
+            let message = format!("`{}` cannot be read: {why}", import.file.value());
+            let report = Diagnostic::new(Code::Onnx, import.file.span(), message);
+            diags.push(report.note("the path starts at the file that names it".to_owned()));
+            return None;
+        }
+    };
+    match read(import, bytes, diags) {
+        Ok(model) => Some(model),
+        Err(refusals) => {
+            report(import, &refusals, diags);
+            None
+        }
+    }
+}
+
+fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec<Refusal>> {
+    let mut bound = Bound::default();
+    for arg in &import.args {
+        let name = arg.name.to_string();
+        let dim = match &arg.value {
+            ImportValue::Number(number) => Dim::from(*number),
+            ImportValue::Name(dim) => {
+                bound.bounds.extend(arg.bound.map(|most| (dim.to_string(), most)));
+                Dim::name(dim.to_string())
+            }
+        };
+        bound.dims.insert(name, dim);
+    }
+    let bytes = prost::bytes::Bytes::from(bytes);
+    let imported = onnx::import(bytes.clone(), &bound, import.name.span())?;
+    let (model, tensors) = imported.model(&import.name.to_string());
+    let origin = onnx::origin(&model, &tensors, &bytes, import.file.token()).map_err(|why| vec![why])?;
+    let Options { memory, deterministic, .. } = options::options(&import.attrs, diags);
+    let attrs = import.attrs.iter().filter(|attr| !attr.path().is_ident("model")).map(ToTokens::to_token_stream);
+    Ok(Model {
+        name: import.name.clone(),
+        vis: import.vis.to_token_stream(),
+        attrs: attrs.collect(),
+        memory,
+        deterministic,
+        origin: Some(origin),
+        ..model
+    })
+}
+
+/// One report of everything, because there is one place to show it at.
+fn report(import: &Import, refusals: &[Refusal], diags: &mut Diags) {
+    let file = import.file.value();
+    let message = match refusals {
+        [only] => format!("`{file}` cannot be imported: {only}"),
+        all => format!("`{file}` cannot be imported, for {} reasons", all.len()),
+    };
+    let mut report = Diagnostic::new(Code::Onnx, import.file.span(), message);
+    if refusals.len() > 1 {
+        report = refusals.iter().take(TOLD).fold(report, |report, refusal| report.note(refusal.to_string()));
+    }
+    if refusals.len() > TOLD {
+        report = report.note(format!("and {} more", refusals.len() - TOLD));
+    }
+    diags.push(report);
+}
