@@ -31,7 +31,11 @@ list! {
     quantize
     recurrent
     reduce
+    regions
+    resize
+    sample
     shapes
+    signal
     sliding
 }
 
