@@ -2,7 +2,7 @@
 //!
 //! The oracle computes it. What would take long is left to the model.
 
-use crate::ir::{Dim, Graph, Kind};
+use crate::ir::{Dim, Graph, Kind, Node};
 use crate::oracle::{self, Tensor};
 
 /// The most elements of all values of what is evaluated.
@@ -10,7 +10,9 @@ const MOST: i64 = 1 << 20;
 
 /// Whether a graph is evaluated at build time.
 pub(super) fn is_small(graph: &Graph) -> bool {
-    let count = |node: &crate::ir::Node| node.ty.as_ref().and_then(|ty| ty.count().as_const());
+    // The oracle takes its time for axes beside an empty one, too.
+    let times = |count: i64, dim: &Dim| count.checked_mul(dim.as_const().filter(|&extent| extent >= 0)?.max(1));
+    let count = |node: &Node| node.ty.as_ref()?.shape.iter().try_fold(1, times);
     let mut all = 0i64;
     graph.nodes.iter().all(|node| {
         all = all.saturating_add(count(node).unwrap_or(MOST));

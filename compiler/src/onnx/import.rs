@@ -297,7 +297,16 @@ impl<'f> Importer<'f> {
                 return Ok(made);
             }
         }
-        run(graph, params, inputs)
+        let made = run(graph, params, inputs)?;
+        let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
+        for operand in &made {
+            if let Operand::Value(value) = operand
+                && graph.ty(*value).shape.iter().any(is_negative)
+            {
+                return Err(Failure::new(format!("it would give {}, of which an extent is negative", graph.ty(*value))));
+            }
+        }
+        Ok(made)
     }
 
     /// The results of a function of the file.
@@ -378,9 +387,10 @@ impl<'f> Importer<'f> {
         let Params::Model(mut declared) = self.params else { unreachable!("the graph's own parameters") };
         place(&mut declared.params);
         let results = if names.len() == 1 { Results::One } else { Results::Tuple };
+        let signature = signature(&args, &dims, &self.graph);
         let function = Function {
             name: Ident::new("forward", self.span),
-            signature: Signature::default(),
+            signature,
             attrs: vec![],
             mode: Mode::Evaluate,
             args,
@@ -401,10 +411,18 @@ impl<'f> Importer<'f> {
             known.push(input.name.clone());
             let tensor = input.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref());
             let dims = tensor.and_then(|tensor| tensor.shape.as_ref()).map_or(&[][..], |shape| &shape.dim);
-            known.extend(dims.iter().enumerate().map(|(axis, dim)| name_of(input, axis, dim.value.as_ref())));
+            for (axis, dim) in dims.iter().enumerate() {
+                let name = name_of(input, axis, dim.value.as_ref());
+                if !matches!(dim.value, Some(Extent::DimValue(0..))) && !known.contains(&name) {
+                    known.push(name);
+                }
+            }
         }
         let unknown = self.bound.dims.keys().filter(|name| !known.contains(name));
-        let refuse = |name: &String| Refusal::of_file(format!("the file has no dimension or argument `{name}`"));
+        let all = known.join(", ");
+        let refuse = |name: &String| {
+            Refusal::of_file(format!("the file has no argument or dimension `{name}`; it has {all}"))
+        };
         let refusals: Vec<Refusal> = unknown.map(refuse).collect();
         self.refusals.extend(refusals);
     }
@@ -418,6 +436,19 @@ impl<'f> Importer<'f> {
         let (opset, inputs, params) = (1, vec![], &mut self.params);
         Node { b, opset, proto: &proto, operator, inputs, params, stored: None }.value(operand)
     }
+}
+
+/// How the function would be declared in the language.
+fn signature(args: &[Argument], dims: &[NamedDim], graph: &Graph) -> Signature {
+    let args: Vec<String> = args.iter().map(|arg| format!("{}: {}", arg.name, arg.ty)).collect();
+    let results: Vec<String> = graph.outputs.iter().map(|&value| graph.ty(value).to_string()).collect();
+    let results = match results.as_slice() {
+        [only] => only.clone(),
+        all => format!("({})", all.join(", ")),
+    };
+    let receiver = if args.is_empty() { "&self" } else { "&self, " };
+    let text = format!("fn forward({receiver}{}) -> {results}", args.join(", "));
+    Signature { text, names: dims.iter().map(|dim| (dim.name.clone(), None)).collect() }
 }
 
 /// The name of an extent that is no number.

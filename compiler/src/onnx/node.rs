@@ -72,7 +72,24 @@ impl Node<'_> {
         Ok(self.b.convert(value, dtype.computed())?)
     }
 
+    /// An argument with so many axes.
+    pub(super) fn of_rank(&mut self, k: usize, rank: usize) -> Made {
+        let value = self.arg(k)?;
+        match self.b.rank(value) == rank {
+            true => Ok(value),
+            false => {
+                let ty = self.b.ty(value);
+                Err(Failure::new(format!("argument {} has {rank} axes, and is {ty}", k + 1)))
+            }
+        }
+    }
+
     /// The same, where it is there.
+    pub(super) fn maybe_of_rank(&mut self, k: usize, rank: usize) -> Made<Option<Value>> {
+        if self.has(k) { self.of_rank(k, rank).map(Some) } else { Ok(None) }
+    }
+
+    /// The same, with any number of axes.
     pub(super) fn maybe(&mut self, k: usize) -> Made<Option<Value>> {
         if self.has(k) { self.arg(k).map(Some) } else { Ok(None) }
     }
@@ -291,7 +308,8 @@ impl Node<'_> {
 
     /// Indices along an axis of `x`, of which negative ones count from the end, as u32.
     pub(super) fn wrapped(&mut self, index: Value, x: Value, axis: usize) -> Made {
-        let extent = self.b.shape(x)[axis].clone();
+        let extent = self.b.shape(x).get(axis).cloned();
+        let extent = extent.ok_or_else(|| Failure::new(format!("{} has no axis {axis}", self.b.ty(x))))?;
         let index = match self.b.dtype(index).is_stored() {
             true => self.b.convert(index, self.b.dtype(index).computed())?,
             false => index,

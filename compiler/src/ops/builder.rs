@@ -286,7 +286,12 @@ impl Builder<'_> {
     pub fn slice(&mut self, x: Value, axis: usize, start: Dim, len: Dim) -> Built {
         let whole = |d: &Dim| Cut { start: Dim::from(0), len: d.clone(), step: 1 };
         let mut cuts: Vec<Cut> = self.ty(x).shape.iter().map(whole).collect();
-        cuts[axis] = Cut { start, len, step: 1 };
+        match cuts.get_mut(axis) {
+            Some(cut) => *cut = Cut { start, len, step: 1 },
+            None => {
+                return Err(OpError::new(Code::AxisOutOfRange, format!("{} has no axis {axis}", self.ty(x))));
+            }
+        }
         self.prim(Prim::Slice(cuts), &[x])
     }
 

@@ -231,6 +231,9 @@ fn tensor_scatter(n: &mut Node<'_>) -> Made {
     let [cache, update] = [n.arg(0)?, n.arg(1)?];
     let (own, new) = (n.b.shape(cache), n.b.shape(update));
     let axis = n.axis(-2, own.len())?;
+    if own.len() != new.len() {
+        return Err(Failure::new(format!("{} into {}", n.b.ty(update), n.b.ty(cache))));
+    }
     let start = match n.maybe(2)? {
         Some(start) => start,
         None => super::constants::zeros(n, DType::I64, &own[..1])?,

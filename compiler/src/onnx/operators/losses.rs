@@ -26,6 +26,9 @@ fn cross_entropy(n: &mut Node<'_>) -> Made<Vec<Value>> {
 fn likelihood(n: &mut Node<'_>, x: Value) -> Made {
     let target = n.arg(1)?;
     let (shape, dtype) = (n.b.shape(target), n.b.dtype(x));
+    if shape.is_empty() || n.b.rank(x) != shape.len() + 1 {
+        return Err(Failure::new(format!("classes of type {} for {}", n.b.ty(target), n.b.ty(x))));
+    }
     let ignored = match n.maybe_int("ignore_index") {
         Some(class) => Some(n.b.with(MapOp::Eq, target, class as f64)?),
         None => None,

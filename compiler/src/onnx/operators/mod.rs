@@ -77,6 +77,11 @@ pub(super) fn operator(domain: &str, name: &str) -> Option<&'static Operator> {
     OPERATORS.iter().flat_map(|family| family.iter()).find(|operator| is_known && operator.name == name)
 }
 
+/// The names of all operators.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    OPERATORS.iter().flat_map(|family| family.iter()).map(|operator| operator.name)
+}
+
 impl Operator {
     /// What a node gives.
     pub(super) fn apply(&'static self, node: &mut Node<'_>) -> Made<Vec<Operand>> {

@@ -262,7 +262,7 @@ fn center_crop_pad(n: &mut Node<'_>) -> Made {
     let mut borders = vec![Border { low: 0.into(), high: 0.into(), interior: 0 }; rank];
     for (&axis, &wanted) in axes.iter().zip(&target) {
         let own = shape[axis].as_const().ok_or_else(|| Failure::new("it needs known extents"))?;
-        let more = wanted - own;
+        let more = wanted.clamp(0, crate::ir::limits::INTEGER) - own;
         let low = if more >= 0 { more / 2 } else { -((-more) / 2) };
         (borders[axis].low, borders[axis].high) = (low.into(), (more - low).into());
     }

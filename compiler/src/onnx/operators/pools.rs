@@ -131,6 +131,9 @@ fn root(n: &mut Node<'_>, sum: Value, p: f64) -> Made {
 /// Reduces all spatial axes to one element each.
 fn global(n: &mut Node<'_>, make: fn(&mut Node<'_>, Value, &[usize]) -> Made) -> Made {
     let x = n.arg(0)?;
+    if n.b.rank(x) < 2 {
+        return Err(Failure::new(format!("{} has no channels", n.b.ty(x))));
+    }
     let axes: Vec<usize> = (2..n.b.rank(x)).collect();
     make(n, x, &axes)
 }

@@ -27,6 +27,9 @@ fn beside(n: &mut Node<'_>, value: Value, x: &[Dim]) -> Made {
     let (own, rank) = (n.b.shape(value), x.len());
     if own.len() > 1 {
         let axis = n.axis(1, rank)?;
+        if own.len() != rank {
+            return Err(Failure::new(format!("{} beside {rank} axes", n.b.ty(value))));
+        }
         let block = Dim::from(n.int("block_size", 0));
         let mut apart = own.clone();
         apart.insert(axis + 1, 1.into());
@@ -186,7 +189,7 @@ fn quantized_product(n: &mut Node<'_>) -> Made {
 fn of_filters(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     let shape = n.b.shape(value);
     match shape.as_slice() {
-        [outputs] if !outputs.is(1) => {
+        [outputs] if !outputs.is(1) && rank > 0 => {
             let mut wide = vec![Dim::from(1); rank];
             wide[0] = outputs.clone();
             Ok(n.b.reshape(value, &wide)?)
@@ -198,6 +201,9 @@ fn of_filters(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
 /// The convolution of integers in f32, as i32: of parts of the channels where a sum would not be exact.
 fn integer_convolution(n: &mut Node<'_>, x: Value, weight: Value) -> Made {
     let (own, filters) = (n.b.shape(x), n.b.shape(weight));
+    if own.len() != filters.len() {
+        return Err(Failure::new(format!("{} by filters of type {}", n.b.ty(x), n.b.ty(weight))));
+    }
     let taps = crate::ir::dim::product(filters.get(2..).unwrap_or_default()).as_const();
     let (Some(taps), Some(each)) = (taps, filters.get(1).and_then(Dim::as_const)) else {
         return Err(Failure::new("the extents of its filters must be known"));

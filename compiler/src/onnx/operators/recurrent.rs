@@ -253,11 +253,11 @@ fn run(n: &mut Node<'_>, cell: &Cell) -> Made<Vec<Value>> {
     };
     let activations = activations(n, cell, reversed.len())?;
     let batch_first = n.flag("layout");
-    let mut x = n.arg(0)?;
+    let mut x = n.of_rank(0, 3)?;
     if batch_first {
         x = n.b.transpose(x, &[1, 0, 2])?;
     }
-    let lengths = match n.maybe(4)? {
+    let lengths = match n.maybe_of_rank(4, 1)? {
         Some(lengths) => Some(n.b.convert(lengths, DType::U32)?),
         None => None,
     };
@@ -307,7 +307,7 @@ fn direction(
     (k, reverse): (usize, bool),
     activations: &[Activation],
 ) -> Made<Vec<Value>> {
-    let [weight, recurrent] = [n.arg(1)?, n.arg(2)?];
+    let [weight, recurrent] = [n.of_rank(1, 3)?, n.of_rank(2, 3)?];
     let [weight, recurrent] = [own(n, weight, k)?, own(n, recurrent, k)?];
     let rows = n.b.shape(weight)[0].clone();
     let hidden = n.b.shape(recurrent)[1].clone();
@@ -316,7 +316,7 @@ fn direction(
     }
     let mut products = n.b.contract("tbk,nk->tbn", x, weight)?;
     let mut bias = None;
-    if let Some(both) = n.maybe(3)? {
+    if let Some(both) = n.maybe_of_rank(3, 2)? {
         let both = own(n, both, k)?;
         let of_input = n.b.slice(both, 0, 0.into(), rows.clone())?;
         products = n.b.add(products, of_input)?;
@@ -326,7 +326,7 @@ fn direction(
     for state in 0..cell.states {
         start.push(begin(n, (5 + state, k), products, &hidden)?);
     }
-    let peepholes = if cell.states == 2 { n.maybe(7)? } else { None };
+    let peepholes = if cell.states == 2 { n.maybe_of_rank(7, 2)? } else { None };
     let peepholes = peepholes.map(|all| own(n, all, k)).transpose()?;
     let step = Step {
         activations,
@@ -342,7 +342,7 @@ fn direction(
 
 /// The state that a direction begins with: zeros where none is given.
 fn begin(n: &mut Node<'_>, (argument, k): (usize, usize), products: Value, hidden: &Dim) -> Made {
-    let Some(mut given) = n.maybe(argument)? else {
+    let Some(mut given) = n.maybe_of_rank(argument, 3)? else {
         let (dtype, batch) = (n.b.dtype(products), n.b.shape(products)[1].clone());
         return Ok(n.b.full(dtype, &[batch, hidden.clone()], 0.0)?);
     };

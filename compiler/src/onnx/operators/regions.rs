@@ -74,7 +74,7 @@ fn adaptive(n: &mut Node<'_>, regions: &mut Regions, parts: [i64; 2]) -> Made<()
     let known = n
         .known(1)
         .ok_or_else(|| Failure::new("how often regions are sampled depends on them: set `sampling_ratio`"))?;
-    let (numbers, dtype) = (known.tensor.data.numbers(), n.b.dtype(regions.rois));
+    let (numbers, dtype) = (known.tensor().data.numbers(), n.b.dtype(regions.rois));
     let mut samples = vec![];
     for axis in 0..2 {
         let along = |roi: &[f64]| {

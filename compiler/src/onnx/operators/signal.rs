@@ -149,7 +149,7 @@ fn stft(n: &mut Node<'_>) -> Made {
 /// The weighted cosines and sines, by frequency and part, part of the signal, and position.
 fn kernels(n: &mut Node<'_>, x: Value, transform: &Transform, given: Option<i64>) -> Made {
     let (length, dtype) = (transform.length, n.b.dtype(x));
-    let known = n.known(2).map(|known| known.tensor.data.numbers());
+    let known = n.known(2).map(|known| known.tensor().data.numbers());
     let is_ready = known.is_some() || !n.has(2);
     if !is_ready && given != Some(length) {
         return Err(Failure::new(format!("the window is not known, and does not have {length} elements")));

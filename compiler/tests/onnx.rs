@@ -1,0 +1,254 @@
+//! Reading ONNX files: what shapes decide leaves nothing to run, all that is not supported is said at once, and no file, whatever is
+//! in it, makes the compiler panic.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use precast_compiler::ir::{Kind, Prim};
+use precast_compiler::onnx::proto::{
+    AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+};
+use precast_compiler::onnx::{Bound, Imported, Refusal, import, operators};
+use proc_macro2::Span;
+use prost::Message;
+use prost::bytes::Bytes;
+
+const FLOAT: i32 = 1;
+const INT64: i32 = 7;
+
+fn read(model: &ModelProto) -> Result<Imported, Vec<Refusal>> {
+    import(model.encode_to_vec().into(), &Bound::default(), Span::call_site())
+}
+
+fn model(nodes: Vec<NodeProto>, inputs: Vec<ValueInfoProto>, outputs: &[&str], known: Vec<TensorProto>) -> ModelProto {
+    let output = outputs.iter().map(|name| ValueInfoProto { name: (*name).into(), r#type: None }).collect();
+    let graph = GraphProto { node: nodes, input: inputs, output, initializer: known, ..GraphProto::default() };
+    let opset = OperatorSetIdProto { domain: String::new(), version: 18 };
+    ModelProto { graph: Some(graph), opset_import: vec![opset], ..ModelProto::default() }
+}
+
+fn node(operator: &str, inputs: &[&str], outputs: &[&str], attribute: Vec<AttributeProto>) -> NodeProto {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    NodeProto { op_type: operator.into(), input: names(inputs), output: names(outputs), attribute, ..NodeProto::default() }
+}
+
+fn input(name: &str, elem_type: i32, dims: &[Extent]) -> ValueInfoProto {
+    let dim = dims.iter().map(|extent| DimensionProto { value: Some(extent.clone()) }).collect();
+    let tensor_type = Some(TensorTypeProto { elem_type, shape: Some(TensorShapeProto { dim }) });
+    ValueInfoProto { name: name.into(), r#type: Some(TypeProto { tensor_type }) }
+}
+
+fn named(name: &str) -> Extent {
+    Extent::DimParam(name.into())
+}
+
+fn integers(name: &str, numbers: &[i64]) -> TensorProto {
+    let dims = vec![numbers.len() as i64];
+    TensorProto { name: name.into(), data_type: INT64, dims, int64_data: numbers.to_vec(), ..TensorProto::default() }
+}
+
+fn floats(name: &str, dims: &[i64], numbers: &[f32]) -> TensorProto {
+    let (dims, float_data) = (dims.to_vec(), numbers.to_vec());
+    TensorProto { name: name.into(), data_type: FLOAT, dims, float_data, ..TensorProto::default() }
+}
+
+fn reasons(model: &ModelProto) -> Vec<String> {
+    read(model).unwrap_err().iter().map(ToString::to_string).collect()
+}
+
+/// What PyTorch's exporter writes for `x.view(x.shape[0] * x.shape[1], -1)`.
+#[test]
+fn arithmetic_of_shapes_leaves_one_reshape() {
+    let nodes = vec![
+        node("Shape", &["x"], &["shape"], vec![]),
+        node("Gather", &["shape", "zero"], &["batch"], vec![]),
+        node("Gather", &["shape", "one"], &["time"], vec![]),
+        node("Mul", &["batch", "time"], &["rows"], vec![]),
+        node("Concat", &["rows", "rest"], &["wanted"], vec![AttributeProto { name: "axis".into(), ..AttributeProto::default() }]),
+        node("Reshape", &["x", "wanted"], &["y"], vec![]),
+    ];
+    let x = input("x", FLOAT, &[named("B"), named("T"), Extent::DimValue(6)]);
+    let known = vec![integers("zero", &[0]), integers("one", &[1]), integers("rest", &[-1])];
+    let imported = read(&model(nodes, vec![x], &["y"], known)).unwrap();
+    let graph = &imported.function.graph;
+    assert_eq!(graph.nodes.len(), 2, "{graph:?}");
+    assert!(matches!(graph.nodes[1].kind, Kind::Prim(Prim::Reshape(_))));
+    assert_eq!(imported.function.signature.text, "fn forward(&self, x: f32[B, T, 6]) -> f32[B*T, 6]");
+}
+
+#[test]
+fn weights_are_parameters_whatever_they_are() {
+    let nodes = vec![node("Mul", &["x", "scale"], &["y"], vec![])];
+    let x = input("x", FLOAT, &[Extent::DimValue(3)]);
+    let imported = read(&model(nodes, vec![x], &["y"], vec![floats("scale", &[3], &[1.0; 3])])).unwrap();
+    assert_eq!(imported.params.len(), 1);
+    assert!(imported.params[0].trained && imported.params[0].name == "scale");
+}
+
+#[test]
+fn all_that_is_not_supported_is_said_at_once() {
+    let named = |name: &str, node: NodeProto| NodeProto { name: name.into(), ..node };
+    let nodes = vec![
+        named("first", node("StringNormalizer", &["x"], &["a"], vec![])),
+        node("Relu", &["a"], &["b"], vec![]),
+        named("second", node("Reshape", &["x", "wanted"], &["c"], vec![])),
+        node("Relu", &["nowhere"], &["d"], vec![]),
+    ];
+    let x = input("x", FLOAT, &[Extent::DimValue(3)]);
+    let found = reasons(&model(nodes, vec![x], &["d"], vec![integers("wanted", &[2, 2])]));
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert_eq!(found[0], "`first` (StringNormalizer, opset 18): the operator is not supported");
+    assert!(found[1].starts_with("`second` (Reshape, opset 18): "), "{}", found[1]);
+    assert_eq!(found[2], "`d` (Relu, opset 18): nothing before it gives `nowhere`");
+}
+
+#[test]
+fn an_initializer_has_as_many_elements_as_its_shape_says() {
+    let x = input("x", FLOAT, &[Extent::DimValue(3)]);
+    let nodes = vec![node("Add", &["x", "w"], &["y"], vec![])];
+    let found = reasons(&model(nodes, vec![x], &["y"], vec![floats("w", &[3], &[1.0; 2])]));
+    assert_eq!(found, ["initializer `w`: `w` has 2 elements, but its shape [3] asks for 3"]);
+}
+
+#[test]
+fn functions_that_call_themselves_end() {
+    let body = node("F", &["x"], &["y"], vec![]);
+    let mut file = model(vec![body.clone()], vec![input("x", FLOAT, &[Extent::DimValue(3)])], &["y"], vec![]);
+    file.functions.push(precast_compiler::onnx::proto::FunctionProto {
+        name: "F".into(),
+        input: vec!["x".into()],
+        output: vec!["y".into()],
+        node: vec![body.clone(), body],
+        ..Default::default()
+    });
+    assert!(!reasons(&file).is_empty());
+}
+
+/// Marsaglia's xorshift.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())].clone()
+    }
+
+    /// Mostly a small number.
+    fn number(&mut self) -> i64 {
+        let near = self.below(9) as i64 - 3;
+        if self.below(40) == 0 { self.pick(&[i64::MIN, i64::MAX, 1 << 40, -(1 << 31), 1 << 20]) } else { near }
+    }
+
+    fn numbers(&mut self) -> Vec<i64> {
+        (0..self.below(6)).map(|_| self.number()).collect()
+    }
+}
+
+/// Attributes of ONNX's operators.
+const ATTRIBUTES: &[&str] = &[
+    "axis", "axes", "perm", "pads", "strides", "dilations", "kernel_shape", "group", "ceil_mode", "count_include_pad", "auto_pad",
+    "mode", "keepdims", "to", "value_ints", "hidden_size", "direction", "batch_dims", "blocksize", "num_groups", "k", "p", "size",
+    "equation", "split", "num_outputs", "start", "end", "starts", "ends", "alpha", "output_shape", "output_padding", "block_size",
+    "reduction", "num_heads", "kv_num_heads", "q_num_heads", "is_causal", "layout", "exclusive", "onesided", "output_height",
+];
+
+const WORDS: &[&str] = &[
+    "", "same", "SAME_UPPER", "SAME_LOWER", "VALID", "reflect", "edge", "wrap", "bidirectional", "reverse", "ij,jk->ik", "...i->i",
+    "linear", "cubic", "nearest", "add", "max", "none", "LEFT", "circular", "i->", "->",
+];
+
+fn attribute(random: &mut Random) -> AttributeProto {
+    AttributeProto {
+        name: random.pick(ATTRIBUTES).into(),
+        i: random.number(),
+        f: random.number() as f32,
+        s: Bytes::from_static(random.pick(WORDS).as_bytes()),
+        ints: random.numbers(),
+        floats: random.numbers().into_iter().map(|n| n as f32).collect(),
+        ..AttributeProto::default()
+    }
+}
+
+/// A call of an operator with arguments and attributes that hardly ever belong together.
+fn drawn(random: &mut Random, operator: &str) -> ModelProto {
+    let (mut inputs, mut known, mut names) = (vec![], vec![], vec![]);
+    for k in 0..random.below(7) {
+        let name = format!("x{k}");
+        let rank = random.below(5);
+        let extents: Vec<i64> = (0..rank).map(|_| random.below(5) as i64).collect();
+        match random.below(4) {
+            0 => known.push(integers(&name, &random.numbers())),
+            1 => {
+                let count = extents.iter().product::<i64>();
+                known.push(floats(&name, &extents, &vec![0.5; count as usize]));
+            }
+            _ => {
+                let dtype = random.pick(&[1, 1, 1, 2, 3, 6, 7, 9, 10, 16]);
+                let extent = |(axis, n): (usize, &i64)| match (axis, n % 3) {
+                    (0, 0) => named("B"),
+                    _ => Extent::DimValue(*n),
+                };
+                let dims: Vec<Extent> = extents.iter().enumerate().map(extent).collect();
+                inputs.push(input(&name, dtype, &dims));
+            }
+        }
+        names.push(if random.below(12) == 0 { String::new() } else { name });
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let attributes = (0..random.below(6)).map(|_| attribute(random)).collect();
+    let outputs = &["y0", "y1", "y2"][..1 + random.below(3)];
+    let mut model = model(vec![node(operator, &names, outputs, attributes)], inputs, outputs, known);
+    model.opset_import[0].version = 6 + random.below(23) as i64;
+    model
+}
+
+#[test]
+fn no_call_of_an_operator_panics() {
+    let count = std::env::var("PRECAST_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let (mut imported, mut panicked) = (0, vec![]);
+    for (k, operator) in operators().enumerate() {
+        for seed in 0..count {
+            let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ (k as u64) << 32 ^ (seed + 1));
+            let model = drawn(&mut random, operator);
+            match std::panic::catch_unwind(|| read(&model).is_ok()) {
+                Ok(made) => imported += usize::from(made),
+                Err(_) => panicked.push(format!("{operator}, seed {seed}")),
+            }
+        }
+    }
+    assert!(panicked.is_empty(), "{panicked:#?}");
+    assert!(imported > 100, "{imported} were imported");
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/references/onnx/");
+    for name in ["images.onnx", "words.onnx"] {
+        let whole = std::fs::read(format!("{folder}{name}")).unwrap();
+        for seed in 1..600 {
+            let (mut random, mut bytes) = (Random(seed * 0x9E37_79B9), whole.clone());
+            for _ in 0..1 + random.below(4) {
+                let at = random.below(bytes.len());
+                match random.below(4) {
+                    0 => bytes.truncate(at + 1),
+                    1 => bytes[at] ^= 1 << random.below(8),
+                    2 => bytes[at] = random.next() as u8,
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            let _ = import(bytes.into(), &Bound::default(), Span::call_site());
+        }
+    }
+    let text = import(Bytes::from_static(b"# not a model"), &Bound::default(), Span::call_site()).unwrap_err();
+    assert!(text[0].to_string().starts_with("this is no ONNX file: "), "{}", text[0]);
+}

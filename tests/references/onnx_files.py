@@ -1,0 +1,105 @@
+"""Writes the ONNX files that tests import, and what ONNX Runtime makes of them: `onnx/*.onnx`, and `onnx.txt`.
+
+    pip install onnx onnxruntime numpy && python tests/references/onnx_files.py
+"""
+
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).parent
+
+
+def initializer(random, name, *shape, low=-0.5, high=0.5):
+    return numpy_helper.from_array(random.uniform(low, high, shape).astype(np.float32), name)
+
+
+def images():
+    """A convolutional network whose flattening is written as PyTorch's exporter writes it, over the shape of its argument."""
+    random = np.random.default_rng(1)
+    node = helper.make_node
+    nodes = [
+        node("Conv", ["image", "conv.weight", "conv.bias"], ["conv"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        node("BatchNormalization", ["conv", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"], ["norm"]),
+        node("Relu", ["norm"], ["relu"]),
+        node("MaxPool", ["relu"], ["pool"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Shape", ["pool"], ["shape"]),
+        node("Constant", [], ["zero"], value_int=0),
+        node("Gather", ["shape", "zero"], ["batch"], axis=0),
+        node("Constant", [], ["first"], value_ints=[0]),
+        node("Unsqueeze", ["batch", "first"], ["extent"]),
+        node("Constant", [], ["rest"], value_ints=[-1]),
+        node("Concat", ["extent", "rest"], ["flat_shape"], axis=0),
+        node("Reshape", ["pool", "flat_shape"], ["flat"]),
+        node("Gemm", ["flat", "head.weight", "head.bias"], ["scores"], transB=1),
+    ]
+    weights = [
+        initializer(random, "conv.weight", 4, 1, 3, 3),
+        initializer(random, "conv.bias", 4),
+        initializer(random, "norm.weight", 4, low=0.5, high=1.5),
+        initializer(random, "norm.bias", 4),
+        initializer(random, "norm.running_mean", 4),
+        initializer(random, "norm.running_var", 4, low=0.5, high=1.5),
+        initializer(random, "head.weight", 3, 16),
+        initializer(random, "head.bias", 3),
+    ]
+    argument = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 8, 8])
+    result = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", 3])
+    return helper.make_graph(nodes, "images", [argument], [result], weights)
+
+
+def words():
+    """Embeddings of words, a recurrent layer over as many as there are, and two results."""
+    random = np.random.default_rng(2)
+    node = helper.make_node
+    nodes = [
+        node("Gather", ["table", "words"], ["embedded"]),
+        node("Transpose", ["embedded"], ["steps"], perm=[1, 0, 2]),
+        node("GRU", ["steps", "weight", "recurrent", "offsets"], ["states", "last"], hidden_size=5, linear_before_reset=1),
+        node("Squeeze", ["last", "first"], ["state"]),
+        node("Equal", ["words", "stop"], ["is_stop"]),
+        node("Cast", ["is_stop"], ["stops"], to=TensorProto.INT64),
+        node("ReduceSum", ["stops", "second"], ["count"], keepdims=0),
+    ]
+    weights = [
+        initializer(random, "table", 11, 4),
+        initializer(random, "weight", 1, 15, 4),
+        initializer(random, "recurrent", 1, 15, 5),
+        initializer(random, "offsets", 1, 30),
+        numpy_helper.from_array(np.array([0]), "first"),
+        numpy_helper.from_array(np.array([1]), "second"),
+        numpy_helper.from_array(np.array(3), "stop"),
+    ]
+    argument = helper.make_tensor_value_info("words", TensorProto.INT64, ["batch", "length"])
+    results = [
+        helper.make_tensor_value_info("state", TensorProto.FLOAT, ["batch", 5]),
+        helper.make_tensor_value_info("count", TensorProto.INT64, ["batch"]),
+    ]
+    return helper.make_graph(nodes, "words", [argument], results, weights)
+
+
+def main():
+    random = np.random.default_rng(3)
+    arguments = {
+        "images": {"image": random.standard_normal((2, 1, 8, 8)).astype(np.float32)},
+        "words": {"words": random.integers(0, 11, (3, 6))},
+    }
+    lines = []
+    for graph in [images(), words()]:
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.checker.check_model(model, full_check=True)
+        path = HERE / "onnx" / f"{graph.name}.onnx"
+        path.write_bytes(model.SerializeToString(deterministic=True))
+        given = arguments[graph.name]
+        results = onnxruntime.InferenceSession(path).run(None, given)
+        named = list(given.items()) + list(zip([output.name for output in graph.output], results))
+        for name, values in named:
+            numbers = " ".join(repr(value) for value in values.ravel().tolist())
+            lines.append(f"{graph.name} {name}: {numbers}\n")
+    (HERE / "onnx.txt").write_text("".join(lines))
+
+
+main()
