@@ -256,6 +256,10 @@ impl<'f> Importer<'f> {
         if proto.op_type == "If" && proto.domain.is_empty() {
             return self.branch(proto, &inputs);
         }
+        let has_graphs = proto.attribute.iter().any(|attribute| attribute.g.is_some());
+        if proto.op_type == "FlexAttention" && proto.domain == "ai.onnx.preview" && has_graphs {
+            return self.flex_attention(proto, inputs);
+        }
         let Some(operator) = operators::operator(&proto.domain, &proto.op_type) else {
             return Err(Some(Failure::new("the operator is not supported")));
         };
@@ -340,8 +344,41 @@ impl<'f> Importer<'f> {
         let name = if condition != 0 { "then_branch" } else { "else_branch" };
         let graph = proto.attribute.iter().find(|attribute| attribute.name == name).and_then(|of| of.g.as_ref());
         let Some(graph) = graph else { return Err(Some(Failure::new(format!("it has no `{name}`")))) };
+        self.subgraph(graph, vec![])
+    }
+
+    /// Attention with a graph that changes its scores, or one that changes their softmax.
+    fn flex_attention(
+        &mut self,
+        proto: &NodeProto,
+        mut inputs: Vec<Option<Operand>>,
+    ) -> Result<Vec<Operand>, Option<Failure>> {
+        let [scores, weights, product] = operators::FLEX_PARTS;
+        let values = inputs.split_off(inputs.len().min(2));
+        let mut made = self.apply(scores, proto, inputs).map_err(Some)?;
+        made = self.modified("score_mod", proto, made)?;
+        made = self.apply(weights, proto, made.into_iter().map(Some).collect()).map_err(Some)?;
+        made = self.modified("prob_mod", proto, made)?;
+        self.apply(product, proto, made.into_iter().map(Some).chain(values).collect()).map_err(Some)
+    }
+
+    /// What the graph of that name makes of these; they themselves where there is none.
+    fn modified(&mut self, name: &str, proto: &NodeProto, made: Vec<Operand>) -> Result<Vec<Operand>, Option<Failure>> {
+        let graph = proto.attribute.iter().find(|attribute| attribute.name == name).and_then(|of| of.g.as_ref());
+        let Some(graph) = graph else { return Ok(made) };
+        if graph.input.len() != 1 || graph.output.len() != 1 {
+            return Err(Some(Failure::new(format!("`{name}` is to have one argument and one result"))));
+        }
+        self.subgraph(graph, made)
+    }
+
+    /// The results of a graph inside of a node, which also sees the names around it.
+    fn subgraph(&mut self, graph: &GraphProto, inputs: Vec<Operand>) -> Result<Vec<Operand>, Option<Failure>> {
         let outer = self.scope.clone();
         self.initializers(graph);
+        for (input, operand) in graph.input.iter().zip(inputs) {
+            self.scope.insert(input.name.clone(), Some(operand));
+        }
         let outputs: Vec<String> = graph.output.iter().map(|output| output.name.clone()).collect();
         let results = self.inside(&graph.node, &outputs);
         self.scope = outer;

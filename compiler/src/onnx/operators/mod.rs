@@ -19,6 +19,7 @@ macro_rules! list {
 list! {
     activations
     arithmetic
+    attention
     compare
     constants
     convolutions
@@ -38,6 +39,9 @@ list! {
     signal
     sliding
 }
+
+/// What `FlexAttention` with graphs is made of.
+pub(super) use attention::FLEX_PARTS;
 
 /// An operator.
 #[derive(Debug)]
