@@ -29,7 +29,13 @@ fn model(nodes: Vec<NodeProto>, inputs: Vec<ValueInfoProto>, outputs: &[&str], k
 
 fn node(operator: &str, inputs: &[&str], outputs: &[&str], attribute: Vec<AttributeProto>) -> NodeProto {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    NodeProto { op_type: operator.into(), input: names(inputs), output: names(outputs), attribute, ..NodeProto::default() }
+    NodeProto {
+        op_type: operator.into(),
+        input: names(inputs),
+        output: names(outputs),
+        attribute,
+        ..NodeProto::default()
+    }
 }
 
 fn input(name: &str, elem_type: i32, dims: &[Extent]) -> ValueInfoProto {
@@ -64,7 +70,12 @@ fn arithmetic_of_shapes_leaves_one_reshape() {
         node("Gather", &["shape", "zero"], &["batch"], vec![]),
         node("Gather", &["shape", "one"], &["time"], vec![]),
         node("Mul", &["batch", "time"], &["rows"], vec![]),
-        node("Concat", &["rows", "rest"], &["wanted"], vec![AttributeProto { name: "axis".into(), ..AttributeProto::default() }]),
+        node(
+            "Concat",
+            &["rows", "rest"],
+            &["wanted"],
+            vec![AttributeProto { name: "axis".into(), ..AttributeProto::default() }],
+        ),
         node("Reshape", &["x", "wanted"], &["y"], vec![]),
     ];
     let x = input("x", FLOAT, &[named("B"), named("T"), Extent::DimValue(6)]);
@@ -156,15 +167,74 @@ impl Random {
 
 /// Attributes of ONNX's operators.
 const ATTRIBUTES: &[&str] = &[
-    "axis", "axes", "perm", "pads", "strides", "dilations", "kernel_shape", "group", "ceil_mode", "count_include_pad", "auto_pad",
-    "mode", "keepdims", "to", "value_ints", "hidden_size", "direction", "batch_dims", "blocksize", "num_groups", "k", "p", "size",
-    "equation", "split", "num_outputs", "start", "end", "starts", "ends", "alpha", "output_shape", "output_padding", "block_size",
-    "reduction", "num_heads", "kv_num_heads", "q_num_heads", "is_causal", "layout", "exclusive", "onesided", "output_height",
+    "axis",
+    "axes",
+    "perm",
+    "pads",
+    "strides",
+    "dilations",
+    "kernel_shape",
+    "group",
+    "ceil_mode",
+    "count_include_pad",
+    "auto_pad",
+    "mode",
+    "keepdims",
+    "to",
+    "value_ints",
+    "hidden_size",
+    "direction",
+    "batch_dims",
+    "blocksize",
+    "num_groups",
+    "k",
+    "p",
+    "size",
+    "equation",
+    "split",
+    "num_outputs",
+    "start",
+    "end",
+    "starts",
+    "ends",
+    "alpha",
+    "output_shape",
+    "output_padding",
+    "block_size",
+    "reduction",
+    "num_heads",
+    "kv_num_heads",
+    "q_num_heads",
+    "is_causal",
+    "layout",
+    "exclusive",
+    "onesided",
+    "output_height",
 ];
 
 const WORDS: &[&str] = &[
-    "", "same", "SAME_UPPER", "SAME_LOWER", "VALID", "reflect", "edge", "wrap", "bidirectional", "reverse", "ij,jk->ik", "...i->i",
-    "linear", "cubic", "nearest", "add", "max", "none", "LEFT", "circular", "i->", "->",
+    "",
+    "same",
+    "SAME_UPPER",
+    "SAME_LOWER",
+    "VALID",
+    "reflect",
+    "edge",
+    "wrap",
+    "bidirectional",
+    "reverse",
+    "ij,jk->ik",
+    "...i->i",
+    "linear",
+    "cubic",
+    "nearest",
+    "add",
+    "max",
+    "none",
+    "LEFT",
+    "circular",
+    "i->",
+    "->",
 ];
 
 fn attribute(random: &mut Random) -> AttributeProto {

@@ -1,5 +1,7 @@
 //! The walk over a graph: nodes in the file's order in, values of a typed graph out.
 
+mod inside;
+
 use super::names::identifier;
 use super::node::Node;
 use super::operand::{Known, Operand};
@@ -102,9 +104,6 @@ struct Importer<'f> {
     read: usize,
     refusals: Vec<Refusal>,
 }
-
-/// How deep functions call each other, and branches stand in each other.
-const DEPTH: usize = 32;
 
 impl<'f> Importer<'f> {
     fn new(file: &'f ModelProto, bound: &'f Bound, span: Span) -> Importer<'f> {
@@ -307,93 +306,13 @@ impl<'f> Importer<'f> {
             if let Operand::Value(value) = operand
                 && graph.ty(*value).shape.iter().any(is_negative)
             {
-                return Err(Failure::new(format!("it would give {}, of which an extent is negative", graph.ty(*value))));
+                return Err(Failure::new(format!(
+                    "it would give {}, of which an extent is negative",
+                    graph.ty(*value)
+                )));
             }
         }
         Ok(made)
-    }
-
-    /// The results of a function of the file.
-    fn function(
-        &mut self,
-        function: &'f FunctionProto,
-        call: &NodeProto,
-        inputs: Vec<Option<Operand>>,
-    ) -> Result<Vec<Operand>, Option<Failure>> {
-        let mut scope = Scope::new();
-        for (name, operand) in function.input.iter().zip(inputs) {
-            if let Some(operand) = operand {
-                scope.insert(name.clone(), Some(operand));
-            }
-        }
-        let nodes: Vec<NodeProto> = function.node.iter().map(|node| called(node, function, call)).collect();
-        let opsets = std::mem::replace(&mut self.opsets, &function.opset_import);
-        let outer = std::mem::replace(&mut self.scope, scope);
-        let results = self.inside(&nodes, &function.output);
-        (self.opsets, self.scope) = (opsets, outer);
-        results
-    }
-
-    /// The results of the branch that a condition chooses, which must be known.
-    fn branch(&mut self, proto: &NodeProto, inputs: &[Option<Operand>]) -> Result<Vec<Operand>, Option<Failure>> {
-        let condition = inputs.first().and_then(Option::as_ref).and_then(Operand::as_dims);
-        let condition = condition.and_then(|dims| dims.first()?.as_const());
-        let Some(condition) = condition else {
-            return Err(Some(Failure::new("its condition is not known at build time")));
-        };
-        let name = if condition != 0 { "then_branch" } else { "else_branch" };
-        let graph = proto.attribute.iter().find(|attribute| attribute.name == name).and_then(|of| of.g.as_ref());
-        let Some(graph) = graph else { return Err(Some(Failure::new(format!("it has no `{name}`")))) };
-        self.subgraph(graph, vec![])
-    }
-
-    /// Attention with a graph that changes its scores, or one that changes their softmax.
-    fn flex_attention(
-        &mut self,
-        proto: &NodeProto,
-        mut inputs: Vec<Option<Operand>>,
-    ) -> Result<Vec<Operand>, Option<Failure>> {
-        let [scores, weights, product] = operators::FLEX_PARTS;
-        let values = inputs.split_off(inputs.len().min(2));
-        let mut made = self.apply(scores, proto, inputs).map_err(Some)?;
-        made = self.modified("score_mod", proto, made)?;
-        made = self.apply(weights, proto, made.into_iter().map(Some).collect()).map_err(Some)?;
-        made = self.modified("prob_mod", proto, made)?;
-        self.apply(product, proto, made.into_iter().map(Some).chain(values).collect()).map_err(Some)
-    }
-
-    /// What the graph of that name makes of these; they themselves where there is none.
-    fn modified(&mut self, name: &str, proto: &NodeProto, made: Vec<Operand>) -> Result<Vec<Operand>, Option<Failure>> {
-        let graph = proto.attribute.iter().find(|attribute| attribute.name == name).and_then(|of| of.g.as_ref());
-        let Some(graph) = graph else { return Ok(made) };
-        if graph.input.len() != 1 || graph.output.len() != 1 {
-            return Err(Some(Failure::new(format!("`{name}` is to have one argument and one result"))));
-        }
-        self.subgraph(graph, made)
-    }
-
-    /// The results of a graph inside of a node, which also sees the names around it.
-    fn subgraph(&mut self, graph: &GraphProto, inputs: Vec<Operand>) -> Result<Vec<Operand>, Option<Failure>> {
-        let outer = self.scope.clone();
-        self.initializers(graph);
-        for (input, operand) in graph.input.iter().zip(inputs) {
-            self.scope.insert(input.name.clone(), Some(operand));
-        }
-        let outputs: Vec<String> = graph.output.iter().map(|output| output.name.clone()).collect();
-        let results = self.inside(&graph.node, &outputs);
-        self.scope = outer;
-        results
-    }
-
-    /// The values of these names behind nodes that stand inside of another.
-    fn inside(&mut self, nodes: &[NodeProto], names: &[String]) -> Result<Vec<Operand>, Option<Failure>> {
-        if self.depth == DEPTH {
-            return Err(Some(Failure::new(format!("functions and branches are nested more than {DEPTH} deep"))));
-        }
-        self.depth += 1;
-        self.nodes(nodes);
-        self.depth -= 1;
-        names.iter().map(|name| self.scope.get(name).cloned().flatten().ok_or(None)).collect()
     }
 
     fn finish(
@@ -457,9 +376,8 @@ impl<'f> Importer<'f> {
         }
         let unknown = self.bound.dims.keys().filter(|name| !known.contains(name));
         let all = known.join(", ");
-        let refuse = |name: &String| {
-            Refusal::of_file(format!("the file has no argument or dimension `{name}`; it has {all}"))
-        };
+        let refuse =
+            |name: &String| Refusal::of_file(format!("the file has no argument or dimension `{name}`; it has {all}"));
         let refusals: Vec<Refusal> = unknown.map(refuse).collect();
         self.refusals.extend(refusals);
     }
@@ -494,20 +412,4 @@ fn name_of(input: &ValueInfoProto, axis: usize, extent: Option<&Extent>) -> Stri
         Some(Extent::DimParam(name)) if !name.is_empty() => name.clone(),
         Some(_) | None => format!("{}_{axis}", input.name),
     }
-}
-
-/// A node of a function with the attributes of a call in the places that stand for them.
-fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeProto {
-    let mut node = node.clone();
-    node.attribute.retain_mut(|attribute| {
-        if attribute.ref_attr_name.is_empty() {
-            return true;
-        }
-        let name = &attribute.ref_attr_name;
-        let given = call.attribute.iter().chain(&function.attribute_proto).find(|given| given.name == *name);
-        let Some(given) = given else { return false };
-        *attribute = super::proto::AttributeProto { name: attribute.name.clone(), ..given.clone() };
-        true
-    });
-    node
 }

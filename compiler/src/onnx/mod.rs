@@ -20,6 +20,6 @@ mod weights;
 pub use element::tensor;
 pub use failure::{Failure, Refusal};
 pub use import::{Bound, Imported, import};
-pub use operators::names as operators;
 pub use operand::Known;
+pub use operators::names as operators;
 pub use weights::origin;

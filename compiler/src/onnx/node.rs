@@ -6,7 +6,7 @@
 use super::operand::{Known, Operand};
 use super::operators::Operator;
 use super::params::Params;
-use super::proto::{AttributeProto, GraphProto, NodeProto};
+use super::proto::{AttributeProto, NodeProto};
 use super::{Failure, element};
 use crate::ir::attr::Attr;
 use crate::ir::prim::{MapOp, Prim, Scalar};
@@ -334,10 +334,5 @@ impl Node<'_> {
     pub(super) fn constant(&mut self, tensor: Tensor) -> Made {
         let operand = Operand::known(tensor);
         self.value(&operand)
-    }
-
-    /// A graph that an attribute holds.
-    pub(super) fn graph(&self, name: &str) -> Option<&GraphProto> {
-        self.attribute(name).and_then(|attribute| attribute.g.as_ref())
     }
 }

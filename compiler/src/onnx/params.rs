@@ -4,8 +4,8 @@
 //! every initialiser of floats, whatever its elements are. Parameters have one type, that of the model: numbers of other types lie in
 //! it exactly, integers of many bits as parts of 24.
 
-use super::node::Made;
 use super::names::identifier;
+use super::node::Made;
 use super::operand::Known;
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::prim::{MapOp, Prim};

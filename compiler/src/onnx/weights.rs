@@ -25,7 +25,8 @@ pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal)
             None => constant(&mut origin.constants, param.ty.dtype, known),
         };
         if origin.constants.len() > MOST {
-            let reason = format!("the elements of `{}` are not raw data, and too many to be part of a program", known.name);
+            let reason =
+                format!("the elements of `{}` are not raw data, and too many to be part of a program", known.name);
             return Err(Refusal::of_file(Failure::new(reason).to_string()));
         }
         origin.tensors.push(held);

@@ -1,7 +1,7 @@
 //! Elementwise arithmetic: functions of one number, of two that broadcast, and of several.
 
-use super::super::node::{Made, Node};
 use super::super::Failure;
+use super::super::node::{Made, Node};
 use super::{Operator, computes, moves, one};
 use crate::ir::prim::MapOp;
 use crate::ir::{Category, DType, Value};
@@ -101,7 +101,11 @@ fn absolute(n: &mut Node<'_>) -> Made {
 
 fn sign(n: &mut Node<'_>) -> Made {
     let x = n.arg(0)?;
-    if n.b.dtype(x).category() == Category::Unsigned { Ok(n.b.with(MapOp::Min, x, 1.0)?) } else { unary(n, MapOp::Sign) }
+    if n.b.dtype(x).category() == Category::Unsigned {
+        Ok(n.b.with(MapOp::Min, x, 1.0)?)
+    } else {
+        unary(n, MapOp::Sign)
+    }
 }
 
 fn reciprocal(n: &mut Node<'_>) -> Made {

@@ -3,8 +3,8 @@
 use super::super::node::{Made, Node};
 use super::arithmetic::pair;
 use super::{Operator, computes, moves, one};
-use crate::ir::prim::MapOp;
 use crate::ir::DType;
+use crate::ir::prim::MapOp;
 
 pub(super) const OPERATORS: &[Operator] = &[
     computes("Equal", |n| one(compare(n, MapOp::Eq, false))),

@@ -89,7 +89,8 @@ struct Slices {
 
 fn slices(n: &mut Node<'_>, x: Value, index: Value, batch: usize) -> Made<Slices> {
     let (of, at) = (n.b.ty(x).clone(), n.b.shape(index));
-    let named = at.last().and_then(Dim::as_const).filter(|&named| named >= 0 && batch as i64 + named <= of.rank() as i64);
+    let named =
+        at.last().and_then(Dim::as_const).filter(|&named| named >= 0 && batch as i64 + named <= of.rank() as i64);
     let named = named.ok_or_else(|| Failure::new(format!("indices of shape {at:?} into {of}")))? as usize;
     let shape = at[..at.len() - 1].to_vec();
     let (mut sum, mut inside) = (n.b.full(DType::U32, &shape, 0.0)?, n.b.full(DType::Bool, &shape, 1.0)?);

@@ -3,8 +3,8 @@
 use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::{Operator, all, computes, one};
-use crate::ir::attr::Attr;
 use crate::ir::Value;
+use crate::ir::attr::Attr;
 use crate::ir::prim::MapOp;
 
 pub(super) const OPERATORS: &[Operator] = &[

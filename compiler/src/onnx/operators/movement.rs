@@ -112,9 +112,7 @@ fn symbolic_cut(extent: &Dim, start: &Dim, end: &Dim, step: i64) -> Made<(Cut, b
         None => Some(at.clone()),
     };
     match (step, resolve(start, false), resolve(end, true)) {
-        (1, Some(start), Some(end)) => {
-            Ok((Cut { len: end - start.clone(), start, step: 1 }, false))
-        }
+        (1, Some(start), Some(end)) => Ok((Cut { len: end - start.clone(), start, step: 1 }, false)),
         _ => Err(Failure::new(format!("a cut of {extent} elements with a step of {step} is not supported"))),
     }
 }
@@ -288,8 +286,12 @@ fn depth_to_space(n: &mut Node<'_>) -> Made {
     let (batch, high, wide) = (shape[0].clone(), shape[2].clone(), shape[3].clone());
     let is_dcr = n.text("mode", "DCR") == "DCR";
     let (apart, order) = match is_dcr {
-        true => ([batch.clone(), side.clone(), side.clone(), depth.clone(), high.clone(), wide.clone()], [0, 3, 4, 1, 5, 2]),
-        false => ([batch.clone(), depth.clone(), side.clone(), side.clone(), high.clone(), wide.clone()], [0, 1, 4, 2, 5, 3]),
+        true => {
+            ([batch.clone(), side.clone(), side.clone(), depth.clone(), high.clone(), wide.clone()], [0, 3, 4, 1, 5, 2])
+        }
+        false => {
+            ([batch.clone(), depth.clone(), side.clone(), side.clone(), high.clone(), wide.clone()], [0, 1, 4, 2, 5, 3])
+        }
     };
     let apart = n.b.reshape(x, &apart)?;
     let moved = n.b.transpose(apart, &order)?;

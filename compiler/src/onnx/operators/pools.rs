@@ -121,11 +121,23 @@ fn lp(n: &mut Node<'_>) -> Made {
 
 fn powers(n: &mut Node<'_>, x: Value, p: f64) -> Made {
     let size = n.b.unary(MapOp::Abs, x)?;
-    Ok(if p == 1.0 { size } else if p == 2.0 { n.b.mul(x, x)? } else { n.b.with(MapOp::Pow, size, p)? })
+    Ok(if p == 1.0 {
+        size
+    } else if p == 2.0 {
+        n.b.mul(x, x)?
+    } else {
+        n.b.with(MapOp::Pow, size, p)?
+    })
 }
 
 fn root(n: &mut Node<'_>, sum: Value, p: f64) -> Made {
-    Ok(if p == 1.0 { sum } else if p == 2.0 { n.b.unary(MapOp::Sqrt, sum)? } else { n.b.with(MapOp::Pow, sum, 1.0 / p)? })
+    Ok(if p == 1.0 {
+        sum
+    } else if p == 2.0 {
+        n.b.unary(MapOp::Sqrt, sum)?
+    } else {
+        n.b.with(MapOp::Pow, sum, 1.0 / p)?
+    })
 }
 
 /// Reduces all spatial axes to one element each.

@@ -3,9 +3,9 @@
 use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::{Operator, computes, one};
+use crate::ir::attr::Attr;
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Dim, Value};
-use crate::ir::attr::Attr;
 
 pub(super) const OPERATORS: &[Operator] = &[
     computes("MatMul", |n| one(product(n))),
@@ -136,9 +136,10 @@ fn einsum(n: &mut Node<'_>) -> Made {
 fn determinant(n: &mut Node<'_>) -> Made {
     let x = n.arg(0)?;
     let shape = n.b.shape(x);
-    let side = shape.last().and_then(Dim::as_const).filter(|&side| {
-        (1..=4).contains(&side) && shape.len() >= 2 && shape[shape.len() - 2].is(side)
-    });
+    let side = shape
+        .last()
+        .and_then(Dim::as_const)
+        .filter(|&side| (1..=4).contains(&side) && shape.len() >= 2 && shape[shape.len() - 2].is(side));
     let side = side.ok_or_else(|| Failure::new("only square matrices of up to 4 rows are supported"))?;
     let columns: Vec<i64> = (0..side).collect();
     minor(n, x, 0, &columns)

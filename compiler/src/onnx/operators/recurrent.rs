@@ -223,7 +223,13 @@ fn lstm(step: &Step<'_>, b: &mut Builder<'_>, of_input: Value, state: &[Value]) 
 fn activations(n: &Node<'_>, cell: &Cell, directions: usize) -> Made<Vec<Activation>> {
     let named = n.texts("activations");
     let names: Vec<String> = match named.is_empty() {
-        true => cell.activations.iter().map(|name| (*name).to_owned()).cycle().take(directions * cell.activations.len()).collect(),
+        true => cell
+            .activations
+            .iter()
+            .map(|name| (*name).to_owned())
+            .cycle()
+            .take(directions * cell.activations.len())
+            .collect(),
         false => named,
     };
     if names.len() != directions * cell.activations.len() {

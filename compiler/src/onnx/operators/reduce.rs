@@ -1,11 +1,11 @@
 //! Reductions: sums and their kin over axes, positions of extremes, and running sums.
 
-use super::super::node::{Made, Node};
 use super::super::Failure;
+use super::super::node::{Made, Node};
 use super::{Operator, computes, one};
+use crate::ir::attr::Attr;
 use crate::ir::dim::product;
 use crate::ir::prim::{ArgOp, MapOp, Prim, ReduceOp};
-use crate::ir::attr::Attr;
 use crate::ir::{DType, Dim, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -16,14 +16,18 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("ReduceMean", |n| one(reduce(n, mean))),
     computes("ReduceL1", |n| one(reduce(n, |n, x, axes| summed(n, x, axes, MapOp::Abs)))),
     computes("ReduceSumSquare", |n| one(reduce(n, squares))),
-    computes("ReduceL2", |n| one(reduce(n, |n, x, axes| {
-        let sum = squares(n, x, axes)?;
-        Ok(n.b.unary(MapOp::Sqrt, sum)?)
-    }))),
-    computes("ReduceLogSum", |n| one(reduce(n, |n, x, axes| {
-        let sum = n.b.reduce_keep(ReduceOp::Sum, x, axes)?;
-        Ok(n.b.unary(MapOp::Log, sum)?)
-    }))),
+    computes("ReduceL2", |n| {
+        one(reduce(n, |n, x, axes| {
+            let sum = squares(n, x, axes)?;
+            Ok(n.b.unary(MapOp::Sqrt, sum)?)
+        }))
+    }),
+    computes("ReduceLogSum", |n| {
+        one(reduce(n, |n, x, axes| {
+            let sum = n.b.reduce_keep(ReduceOp::Sum, x, axes)?;
+            Ok(n.b.unary(MapOp::Log, sum)?)
+        }))
+    }),
     computes("ReduceLogSumExp", |n| one(reduce(n, log_sum_exp))),
     computes("ArgMax", |n| one(position(n, ArgOp::Max))),
     computes("ArgMin", |n| one(position(n, ArgOp::Min))),
@@ -120,7 +124,10 @@ fn running(n: &mut Node<'_>, name: &str) -> Made {
     let axis = n.maybe_ints(1)?.and_then(|axis| axis.first().copied());
     let axis = n.axis_of(axis.ok_or_else(|| Failure::new("it lacks its axis"))?, n.b.rank(x))?;
     let flag = |n: &Node<'_>, name: &str| Attr::Bool(n.flag(name));
-    let attrs =
-        [("axis", Attr::Int((axis as i64).into())), ("reverse", flag(n, "reverse")), ("exclusive", flag(n, "exclusive"))];
+    let attrs = [
+        ("axis", Attr::Int((axis as i64).into())),
+        ("reverse", flag(n, "reverse")),
+        ("exclusive", flag(n, "exclusive")),
+    ];
     n.call(name, &[x], &attrs)
 }

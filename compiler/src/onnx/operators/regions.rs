@@ -76,13 +76,13 @@ fn adaptive(n: &mut Node<'_>, regions: &mut Regions, parts: [i64; 2]) -> Made<()
         .ok_or_else(|| Failure::new("how often regions are sampled depends on them: set `sampling_ratio`"))?;
     let (numbers, dtype) = (known.tensor().data.numbers(), n.b.dtype(regions.rois));
     let mut samples = vec![];
-    for axis in 0..2 {
+    for (axis, parts) in parts.into_iter().enumerate() {
         let along = |roi: &[f64]| {
             // As f32, in which what is meant to be whole is whole.
             let corner = |k: usize| (roi[k] * regions.scale) as f32 - if regions.half_pixel { 0.5 } else { 0.0 };
             let reach = corner(3 - axis) - corner(1 - axis);
             let reach = if regions.half_pixel { reach } else { reach.max(1.0) };
-            f64::from((reach / parts[axis] as f32).ceil().max(0.0))
+            f64::from((reach / parts as f32).ceil().max(0.0))
         };
         let own: Vec<f64> = numbers.chunks_exact(4).map(along).collect();
         regions.most[axis] = own.iter().copied().fold(1.0, f64::max) as i64;

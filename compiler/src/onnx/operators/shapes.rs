@@ -1,7 +1,7 @@
 //! Shapes: what asks for them, and what gives the same elements another one.
 
-use super::super::node::{Made, Node};
 use super::super::Failure;
+use super::super::node::{Made, Node};
 use super::super::operand::Operand;
 use super::{Operator, moves, one};
 use crate::ir::dim::product;

@@ -55,14 +55,8 @@ pub(super) fn sliding(n: &Node<'_>, x: &Type, sizes: &[Dim]) -> Made<Sliding> {
             "VALID" => (Dim::from(0), Dim::from(0)),
             _ => (Dim::from(pads[k]), Dim::from(pads[rank + k])),
         };
-        let window = Window {
-            size: size.clone(),
-            stride: strides[k],
-            dilation: dilations[k],
-            low,
-            high: high.clone(),
-            base: 1,
-        };
+        let window =
+            Window { size: size.clone(), stride: strides[k], dilation: dilations[k], low, high: high.clone(), base: 1 };
         let window = if n.flag("ceil_mode") { rounded_up(window, extent, &reach)? } else { window };
         let outputs = window.output(extent).as_const();
         if outputs.is_some_and(|outputs| outputs < 1) {

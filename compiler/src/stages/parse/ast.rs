@@ -3,6 +3,7 @@
 //! `Error` stands where the text could not be read; it has been reported, and nothing is said about its uses.
 
 pub(super) use super::field::{Entry, Field, FieldType};
+pub(super) use super::import::Import;
 use crate::diag::Place;
 use proc_macro2::{Ident, Span, TokenStream};
 
@@ -99,31 +100,6 @@ pub(super) struct Alias {
     pub(super) name: Ident,
     pub(super) target: Ident,
     pub(super) args: Vec<Arg>,
-}
-
-/// `pub struct Name = onnx("model.onnx", batch = B, tokens = T <= 512);`
-#[derive(Debug)]
-pub(super) struct Import {
-    pub(super) attrs: Vec<syn::Attribute>,
-    pub(super) vis: syn::Visibility,
-    pub(super) name: Ident,
-    pub(super) file: syn::LitStr,
-    pub(super) args: Vec<ImportArg>,
-}
-
-/// What an extent or a scalar argument of a file is here.
-#[derive(Debug)]
-pub(super) struct ImportArg {
-    pub(super) name: Ident,
-    pub(super) value: ImportValue,
-    pub(super) bound: Option<i64>,
-}
-
-/// A number, or the name of a dimension.
-#[derive(Debug)]
-pub(super) enum ImportValue {
-    Number(i64),
-    Name(Ident),
 }
 
 /// `impl Name { … }`

@@ -9,6 +9,7 @@ mod elaborate;
 mod field;
 mod files;
 mod foreign;
+mod import;
 mod instance;
 mod instead;
 mod list;

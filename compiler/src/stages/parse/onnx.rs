@@ -1,13 +1,13 @@
 //! `pub struct Name = onnx("model.onnx", batch = B);`: the file and its arguments in, a model with types out, or what of it is not
 //! supported, all in one report at the file's name.
 
-use super::ast::{Import, ImportValue};
+use super::import::{Import, ImportValue};
 use super::options::{self, Options};
 use super::wgsl::beside;
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::{Dim, Model};
 use crate::onnx::{self, Bound, Refusal};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 
 /// The most refusals that are told of one by one.
 const TOLD: usize = 100;
@@ -51,7 +51,9 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
     let (model, tensors) = imported.model(&import.name.to_string());
     let origin = onnx::origin(&model, &tensors, &bytes, import.file.token()).map_err(|why| vec![why])?;
     let Options { memory, deterministic, .. } = options::options(&import.attrs, diags);
-    let attrs = import.attrs.iter().filter(|attr| !attr.path().is_ident("model")).map(ToTokens::to_token_stream);
+    let own = import.attrs.iter().filter(|attr| !attr.path().is_ident("model")).map(ToTokens::to_token_stream);
+    let doc = format!(" The model of the ONNX file `{}`.", import.file.value());
+    let attrs = own.chain([quote!(#[doc = ""] #[doc = #doc])]);
     Ok(Model {
         name: import.name.clone(),
         vis: import.vis.to_token_stream(),

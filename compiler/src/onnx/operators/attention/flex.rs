@@ -3,8 +3,8 @@
 //! Without graphs it is `attend`. With them it is three operators, between which the walk over the file (`import.rs`) stands.
 
 use super::{Operator, computed, moves, one, product, restored, scores};
-use crate::ir::attr::Attr;
 use crate::ir::DType;
+use crate::ir::attr::Attr;
 use crate::onnx::node::{Made, Node};
 
 /// The scores of queries and keys, their softmax, and the products of weights and values, with a graph after each but the last.

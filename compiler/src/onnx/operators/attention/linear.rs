@@ -184,7 +184,11 @@ fn over_time(b: &mut Builder<'_>, state: Value, steps: Step) -> Made<(Value, Val
     let mut inner = Builder { graph: &mut body, span, training, float, sites: &mut *b.sites, loops: vec![] };
     body.outputs = step(&mut inner, held, inputs)?.to_vec();
     if body.ty(body.outputs[0]) != body.ty(held) {
-        return Err(Failure::new(format!("a step makes of a state {} one of {}", body.ty(held), body.ty(body.outputs[0]))));
+        return Err(Failure::new(format!(
+            "a step makes of a state {} one of {}",
+            body.ty(held),
+            body.ty(body.outputs[0])
+        )));
     }
     let stacked = args.len() - 1;
     let repeat = Repeat { count, reverse: false, carried: 1, stacked, memory: Memory::default(), body };

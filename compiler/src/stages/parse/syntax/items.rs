@@ -1,6 +1,7 @@
 //! Items: constants, structs, aliases, impls and functions.
 
 use super::super::ast::*;
+use super::super::import;
 use super::function::Outer;
 use super::heads::is_class;
 use super::items_elsewhere::Number;
@@ -118,7 +119,7 @@ impl Syntax {
         if input.parse::<Option<Token![=]>>()?.is_some() {
             let target: Ident = input.parse()?;
             if target == "onnx" {
-                let (file, args) = import(input)?;
+                let (file, args) = import::file_and_args(input)?;
                 self.end_of_item(input);
                 to.imports.push(Import { attrs, vis, name, file, args });
                 return Ok(());
@@ -366,29 +367,4 @@ fn written_name(attr: &Attribute) -> Option<String> {
     let is_part =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     Some(text.value()).filter(|text| text.split('.').all(is_part))
-}
-
-/// What follows `onnx`: `("model.onnx", batch = B, tokens = T <= 512)`.
-fn import(input: ParseStream) -> syn::Result<(syn::LitStr, Vec<ImportArg>)> {
-    let content;
-    parenthesized!(content in input);
-    let file = content.parse()?;
-    let mut args = vec![];
-    while content.parse::<Option<Token![,]>>()?.is_some() && !content.is_empty() {
-        let name = content.call(Ident::parse_any)?;
-        content.parse::<Token![=]>()?;
-        let value = match content.peek(syn::LitInt) {
-            true => ImportValue::Number(content.parse::<syn::LitInt>()?.base10_parse()?),
-            false => ImportValue::Name(content.parse()?),
-        };
-        let bound = match content.parse::<Option<Token![<=]>>()? {
-            Some(_) => Some(content.parse::<syn::LitInt>()?.base10_parse()?),
-            None => None,
-        };
-        args.push(ImportArg { name, value, bound });
-    }
-    if !content.is_empty() {
-        return Err(content.error("expected `,` or `)`"));
-    }
-    Ok((file, args))
 }
