@@ -68,8 +68,8 @@ impl Case {
         let file = ModelProto::decode(bytes.clone()).map_err(|why| why.to_string())?;
         let data = Data::read(&folder.join("test_data_set_0"), &file)?;
         let is_constant = |name: &String| self.const_bind.contains(name);
-        let mut bound = Bound::default();
-        bound.args = data.inputs.iter().filter(|(name, _)| is_constant(name)).cloned().collect::<BTreeMap<_, _>>();
+        let args: BTreeMap<_, _> = data.inputs.iter().filter(|(name, _)| is_constant(name)).cloned().collect();
+        let bound = Bound { args, ..Bound::default() };
         let imported = import(bytes, &bound, Span::call_site()).map_err(|refusals| {
             let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             all.join("; ")
