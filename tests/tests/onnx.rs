@@ -101,3 +101,17 @@ fn another_file_is_an_error() {
     assert!(matches!(Images::open_onnx(folder.join("none.onnx")), Err(Error::Io { .. })));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[cfg(feature = "gpu")]
+#[test]
+fn a_gpu_gives_what_onnx_runtime_does() {
+    let Some(gpu) = tests::gpu() else { return };
+    let (image, words) = (stored("images image"), integers("words words"));
+    let images: &[[[[f32; 8]; 8]; 1]] = &image.as_chunks().0.as_chunks().0.as_chunks().0[..2];
+    let scores = Images::embedded().unwrap().on(&gpu).unwrap().forward(images).unwrap();
+    assert_near(scores.as_flattened(), &stored("images scores"));
+    let model = Words::embedded().unwrap().on(&gpu).unwrap();
+    let (state, count) = model.forward(View::new(&words, [3, 6]).unwrap()).unwrap();
+    assert_near(state.as_flattened(), &stored("words state"));
+    assert_eq!(count, integers("words count"));
+}
