@@ -13,7 +13,7 @@ use crate::ir::graph::Memory;
 use crate::ir::limits::EXPRESSIONS;
 use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
 use crate::ir::precision::Precision;
-use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type};
+use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type, Value};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -227,8 +227,9 @@ impl<'f> Importer<'f> {
 
     /// The version of the operators of a domain.
     fn opset(&self, domain: &str) -> i64 {
-        let own = |name: &str| if name == "ai.onnx" { String::new() } else { name.to_owned() };
-        let found = self.opsets.iter().find(|opset| own(&opset.domain) == own(domain));
+        let is_onnx = |name: &str| matches!(name, "" | "ai.onnx");
+        let is_same = |own: &str| own == domain || is_onnx(own) && is_onnx(domain);
+        let found = self.opsets.iter().find(|opset| is_same(&opset.domain));
         found.map_or(1, |opset| opset.version)
     }
 
@@ -383,13 +384,11 @@ impl<'f> Importer<'f> {
     }
 
     /// An operand as a value.
-    fn output(&mut self, operand: &Operand) -> Result<crate::ir::Value, Failure> {
-        let proto = NodeProto::default();
+    fn output(&mut self, operand: &Operand) -> Result<Value, Failure> {
         let (span, float) = (self.span, self.float);
-        let b = Builder { graph: &mut self.graph, span, training: false, float, sites: &mut self.sites, loops: vec![] };
-        let operator = operators::IDENTITY;
-        let (opset, inputs, params) = (1, vec![], &mut self.params);
-        Node { b, opset, proto: &proto, operator, inputs, params, stored: None }.value(operand)
+        let mut b =
+            Builder { graph: &mut self.graph, span, training: false, float, sites: &mut self.sites, loops: vec![] };
+        self.params.operand(&mut b, operand)
     }
 }
 

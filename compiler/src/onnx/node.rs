@@ -102,7 +102,7 @@ impl Node<'_> {
     /// An argument that training does not change, such as a running statistic.
     pub(super) fn fixed(&mut self, k: usize) -> Made {
         if let Some(known) = self.known(k) {
-            self.params.value(&mut self.b, &known, true)?;
+            self.params.known(&mut self.b, &known, true)?;
         }
         self.arg(k)
     }
@@ -115,21 +115,7 @@ impl Node<'_> {
 
     /// An operand as a value of the graph.
     pub(super) fn value(&mut self, operand: &Operand) -> Made {
-        match operand {
-            Operand::Value(value) => Ok(*value),
-            Operand::Known(known) => self.params.value(&mut self.b, known, false),
-            Operand::Dims(shape, dims) => {
-                let mut elements = vec![];
-                for dim in dims {
-                    let extent = self.b.extent_u32(dim)?;
-                    let element = self.b.convert(extent, DType::I64)?;
-                    elements.push(self.b.reshape(element, &[1.into()])?);
-                }
-                let all = self.b.prim(Prim::Concat { axis: 0 }, &elements)?;
-                let shape: Vec<Dim> = shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
-                Ok(self.b.reshape(all, &shape)?)
-            }
-        }
+        self.params.operand(&mut self.b, operand)
     }
 
     /// The type of an argument, in memory.

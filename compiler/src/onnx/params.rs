@@ -6,10 +6,10 @@
 
 use super::names::identifier;
 use super::node::Made;
-use super::operand::Known;
+use super::operand::{Known, Operand};
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Kind, Type, Value};
+use crate::ir::{DType, Dim, Kind, Type, Value};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
 use std::collections::BTreeMap;
@@ -41,8 +41,27 @@ pub(super) struct Declared {
 const EXACT: i128 = 1 << 24;
 
 impl Params {
+    /// An operand as a value.
+    pub(super) fn operand(&mut self, b: &mut Builder<'_>, operand: &Operand) -> Made {
+        match operand {
+            Operand::Value(value) => Ok(*value),
+            Operand::Known(known) => self.known(b, known, false),
+            Operand::Dims(shape, dims) => {
+                let mut elements = vec![];
+                for dim in dims {
+                    let extent = b.extent_u32(dim)?;
+                    let element = b.convert(extent, DType::I64)?;
+                    elements.push(b.reshape(element, &[1.into()])?);
+                }
+                let all = b.prim(Prim::Concat { axis: 0 }, &elements)?;
+                let shape: Vec<Dim> = shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
+                Ok(b.reshape(all, &shape)?)
+            }
+        }
+    }
+
     /// A known tensor as a value, which training changes if it is an initialiser of floats, and not `fixed`.
-    pub(super) fn value(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
+    pub(super) fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
         match self {
             Params::Inputs(inputs) => {
                 inputs.push(known.tensor().clone());

@@ -3,8 +3,8 @@
 //! Always: weights are never copied into the program as tokens; what the file does not hold as it is, integers and what was computed at
 //! build time, is, and is small.
 
+use super::Refusal;
 use super::operand::Known;
-use super::{Failure, Refusal};
 use crate::ir::model::{Held, Origin};
 use crate::ir::{DType, Model};
 use proc_macro2::Literal;
@@ -27,7 +27,7 @@ pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal)
         if origin.constants.len() > MOST {
             let reason =
                 format!("the elements of `{}` are not raw data, and too many to be part of a program", known.name);
-            return Err(Refusal::of_file(Failure::new(reason).to_string()));
+            return Err(Refusal::of_file(reason));
         }
         origin.tensors.push(held);
     }

@@ -38,7 +38,7 @@ impl<'g> Builder<'g> {
 
 impl Builder<'_> {
     /// Writes the body of a loop of this graph.
-    pub(super) fn inside<'b>(&'b mut self, body: &'b mut Graph) -> Builder<'b> {
+    pub(crate) fn inside<'b>(&'b mut self, body: &'b mut Graph) -> Builder<'b> {
         let (span, training, float) = (self.span, self.training, self.float);
         Builder { graph: body, span, training, float, sites: self.sites, loops: vec![] }
     }

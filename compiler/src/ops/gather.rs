@@ -3,7 +3,7 @@
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{Type, Value};
+use crate::ir::{Dim, Type, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&GATHER)];
 
@@ -59,11 +59,26 @@ pub(super) fn flat_positions(b: &mut Builder<'_>, x: Value, index: Value, axis: 
         });
     }
     let position = b.index(index)?;
+    among_all(b, &of, &at.shape, position, axis)
+}
+
+/// Where a position along an axis stands among all elements of a tensor of type `of`, while the other axes of a shape run along; far
+/// outside where it is outside of its axis.
+///
+/// # Errors
+/// None for positions of that shape.
+pub(crate) fn among_all(
+    b: &mut Builder<'_>,
+    of: &Type,
+    shape: &[Dim],
+    position: Value,
+    axis: usize,
+) -> Result<Value, OpError> {
     let extent = b.extent_u32(&of.shape[axis])?;
     let inside = b.map(MapOp::Lt, &[position, extent])?;
     let mut flat = b.u32(0)?;
-    for (a, stride) in Type::strides(&of).iter().enumerate() {
-        let along = if a == axis { position } else { b.iota(&at.shape, a)? };
+    for (a, stride) in of.strides().iter().enumerate() {
+        let along = if a == axis { position } else { b.iota(shape, a)? };
         let stride = b.extent_u32(stride)?;
         let step = b.mul(along, stride)?;
         flat = b.add(flat, step)?;

@@ -33,6 +33,8 @@ pub use divisor::nearest_divisor;
 pub use example::read_dim;
 pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Slot, Times, check};
+#[cfg(feature = "onnx")]
+pub(crate) use {gather::among_all, recurrent::hold};
 
 use crate::ir::graph::Call;
 use crate::ir::model::Init;

@@ -313,7 +313,12 @@ fn over_time(
 }
 
 /// The next state and the output of a step: where a sequence has ended, the state as it was, and zero.
-fn hold(b: &mut Builder<'_>, ends: Value, old: &[Value], next: &[Value]) -> Result<(Vec<Value>, Value), OpError> {
+pub(crate) fn hold(
+    b: &mut Builder<'_>,
+    ends: Value,
+    old: &[Value],
+    next: &[Value],
+) -> Result<(Vec<Value>, Value), OpError> {
     let step = b.graph.push(Kind::Counter(0), vec![], Some(Type::scalar(DType::U32)), b.span);
     let ends = b.reshape(ends, &[b.shape(ends)[0].clone(), 1.into()])?;
     let inside = b.map(MapOp::Lt, &[step, ends])?;

@@ -2,6 +2,7 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
+use super::arithmetic::named;
 use super::{Operator, computes, one};
 use crate::ir::attr::Attr;
 use crate::ir::dim::product;
@@ -30,11 +31,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("LogSoftmax", |n| one(along(n, "log_softmax"))),
     computes("Hardmax", |n| one(hardmax(n))),
 ];
-
-fn named(n: &mut Node<'_>, name: &str) -> Made {
-    let x = n.arg(0)?;
-    n.call(name, &[x], &[])
-}
 
 /// `max(x, 0) + ln(1 + e^−|x|)`
 fn softplus(n: &mut Node<'_>) -> Made {

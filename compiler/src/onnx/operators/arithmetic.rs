@@ -56,7 +56,7 @@ fn unary(n: &mut Node<'_>, op: MapOp) -> Made {
 }
 
 /// An op of the model language.
-fn named(n: &mut Node<'_>, name: &str) -> Made {
+pub(super) fn named(n: &mut Node<'_>, name: &str) -> Made {
     let x = n.arg(0)?;
     n.call(name, &[x], &[])
 }
@@ -163,7 +163,7 @@ fn remainder(n: &mut Node<'_>) -> Made {
 }
 
 /// Rounded towards zero.
-pub(super) fn truncated(n: &mut Node<'_>, x: Value) -> Made {
+fn truncated(n: &mut Node<'_>, x: Value) -> Made {
     let (down, up) = (n.b.unary(MapOp::Floor, x)?, n.b.unary(MapOp::Ceil, x)?);
     let is_negative = n.b.with(MapOp::Lt, x, 0.0)?;
     Ok(n.b.select(is_negative, up, down)?)

@@ -4,8 +4,8 @@ use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::super::operand::Operand;
 use super::{Operator, moves, one};
-use crate::ir::prim::{MapOp, Prim, Scalar};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::prim::{MapOp, Scalar};
+use crate::ir::{DType, Dim};
 use crate::oracle::{Data, Tensor};
 use std::f64::consts::PI;
 
@@ -154,10 +154,4 @@ fn mel_weights(n: &mut Node<'_>) -> Made<Vec<Operand>> {
         (top..to).filter(|_| top != to).for_each(|bin| set(bin, (to - bin) as f64 / (to - top) as f64));
     }
     Ok(vec![Operand::known(Tensor::new([bins, bands], Data::of(dtype, weights)))])
-}
-
-/// A tensor of zeros.
-pub(super) fn zeros(n: &mut Node<'_>, dtype: DType, shape: &[Dim]) -> Result<Value, Failure> {
-    let zero = n.b.prim(Prim::Const(Scalar::of(dtype, 0.0)), &[])?;
-    Ok(n.b.broadcast_to(zero, shape)?)
 }

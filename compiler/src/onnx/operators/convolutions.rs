@@ -2,6 +2,7 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
+use super::norms::of_channels;
 use super::sliding::{numbers, sliding};
 use super::{Operator, computes, one};
 use crate::ir::dim::product;
@@ -49,9 +50,7 @@ fn joined(n: &mut Node<'_>, made: Value) -> Made {
 /// A number for each channel is added.
 pub(super) fn with_bias(n: &mut Node<'_>, made: Value, bias: Option<Value>) -> Made {
     let Some(bias) = bias else { return Ok(made) };
-    let mut shape = vec![Dim::from(1); n.b.rank(made) - 1];
-    shape[0] = n.b.ty(bias).count();
-    let column = n.b.reshape(bias, &shape)?;
+    let column = of_channels(n, bias, n.b.rank(made))?;
     Ok(n.b.add(made, column)?)
 }
 

@@ -8,6 +8,7 @@ use crate::ir::attr::Attr;
 use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{Category, DType, Dim, Type, Value};
+use crate::ops::among_all;
 
 pub(super) const OPERATORS: &[Operator] = &[
     moves("Gather", gather),
@@ -55,17 +56,7 @@ fn flat(n: &mut Node<'_>, x: Value, index: Value, axis: usize) -> Made {
         return Err(Failure::new(format!("indices with {} axes into {of}", at.len())));
     }
     let position = n.wrapped(index, x, axis)?;
-    let extent = n.b.extent_u32(&of.shape[axis])?;
-    let inside = n.b.map(MapOp::Lt, &[position, extent])?;
-    let mut sum = n.b.u32(0)?;
-    for (a, stride) in of.strides().iter().enumerate() {
-        let along = if a == axis { position } else { n.b.iota(&at, a)? };
-        let stride = n.b.extent_u32(stride)?;
-        let step = n.b.mul(along, stride)?;
-        sum = n.b.add(sum, step)?;
-    }
-    let outside = n.b.u32(u32::MAX)?;
-    Ok(n.b.select(inside, sum, outside)?)
+    Ok(among_all(&mut n.b, &of, &at, position, axis)?)
 }
 
 fn gather_elements(n: &mut Node<'_>) -> Made {
@@ -237,7 +228,7 @@ fn tensor_scatter(n: &mut Node<'_>) -> Made {
     }
     let start = match n.maybe(2)? {
         Some(start) => start,
-        None => super::constants::zeros(n, DType::I64, &own[..1])?,
+        None => n.b.full(DType::I64, &own[..1], 0.0)?,
     };
     let mut along = vec![Dim::from(1); own.len()];
     along[0] = own[0].clone();

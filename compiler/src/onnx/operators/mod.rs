@@ -37,8 +37,9 @@ list! {
     sample
     shapes
     signal
-    sliding
 }
+
+mod sliding;
 
 /// What `FlexAttention` with graphs is made of.
 pub(super) use attention::FLEX_PARTS;
@@ -71,9 +72,6 @@ const fn moves(name: &'static str, import: Import) -> Operator {
 fn one(value: Made) -> Made<Vec<Operand>> {
     Ok(vec![value?.into()])
 }
-
-/// What a graph's results are read by.
-pub(super) static IDENTITY: &Operator = &moves("Identity", |n| Ok(vec![n.operand(0)?]));
 
 /// The operator of that name in a domain.
 pub(super) fn operator(domain: &str, name: &str) -> Option<&'static Operator> {

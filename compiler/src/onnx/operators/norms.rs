@@ -2,8 +2,8 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
+use super::reduce::mean;
 use super::{Operator, all, computes, one};
-use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Window};
 use crate::ir::{Dim, Value};
 
@@ -18,20 +18,14 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("LRN", |n| one(local_response(n))),
 ];
 
-fn mean(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
-    let (sum, shape) = (n.b.reduce_keep(ReduceOp::Sum, x, axes)?, n.b.shape(x));
-    let count = n.b.extent(x, &product(axes.iter().map(|&axis| &shape[axis])))?;
-    Ok(n.b.div(sum, count)?)
-}
-
 /// `(x − mean) / √(variance + epsilon)`, the mean, and the reciprocal of that root, with the population variance in two passes.
 fn standardised(n: &mut Node<'_>, x: Value, axes: &[usize], epsilon: f64) -> Made<[Value; 3]> {
-    let mean = self::mean(n, x, axes)?;
-    let centred = n.b.sub(x, mean)?;
+    let middle = mean(n, x, axes)?;
+    let centred = n.b.sub(x, middle)?;
     let squared = n.b.mul(centred, centred)?;
-    let variance = self::mean(n, squared, axes)?;
+    let variance = mean(n, squared, axes)?;
     let scale = reciprocal_root(n, variance, epsilon)?;
-    Ok([n.b.mul(centred, scale)?, mean, scale])
+    Ok([n.b.mul(centred, scale)?, middle, scale])
 }
 
 fn reciprocal_root(n: &mut Node<'_>, variance: Value, epsilon: f64) -> Made {
@@ -69,10 +63,11 @@ fn rms(n: &mut Node<'_>) -> Made {
 /// A number for each channel beside `[batch, channels, …]`.
 fn column(n: &mut Node<'_>, k: usize, rank: usize) -> Made {
     let value = n.arg(k)?;
-    beside(n, value, rank)
+    of_channels(n, value, rank)
 }
 
-fn beside(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
+/// As many numbers as there are channels, beside a tensor with so many axes.
+pub(super) fn of_channels(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     let mut shape = vec![Dim::from(1); rank.saturating_sub(1).max(1)];
     shape[0] = n.b.ty(value).count();
     Ok(n.b.reshape(value, &shape)?)
@@ -86,7 +81,7 @@ fn batch(n: &mut Node<'_>) -> Made<Vec<Value>> {
     if !n.flag("training_mode") {
         // What is left of the norm is a scale and a shift of each channel.
         let [mean, variance] = [n.fixed(3)?, n.fixed(4)?];
-        let [mean, variance] = [beside(n, mean, rank)?, beside(n, variance, rank)?];
+        let [mean, variance] = [of_channels(n, mean, rank)?, of_channels(n, variance, rank)?];
         let root = reciprocal_root(n, variance, epsilon)?;
         let factor = n.b.mul(scale, root)?;
         let moved = n.b.mul(mean, factor)?;
@@ -94,15 +89,15 @@ fn batch(n: &mut Node<'_>) -> Made<Vec<Value>> {
         return Ok(vec![affine(n, x, [Some(factor), Some(offset)])?]);
     }
     let axes: Vec<usize> = (0..rank).filter(|&axis| axis != 1).collect();
-    let mean = self::mean(n, x, &axes)?;
-    let centred = n.b.sub(x, mean)?;
+    let middle = mean(n, x, &axes)?;
+    let centred = n.b.sub(x, middle)?;
     let squared = n.b.mul(centred, centred)?;
-    let variance = self::mean(n, squared, &axes)?;
+    let variance = mean(n, squared, &axes)?;
     let root = reciprocal_root(n, variance, epsilon)?;
     let y = n.b.mul(centred, root)?;
     let mut results = vec![affine(n, y, [Some(scale), Some(shift)])?];
     let momentum = n.float("momentum", 0.9);
-    for (k, own) in [(3, mean), (4, variance)] {
+    for (k, own) in [(3, middle), (4, variance)] {
         let running = n.arg(k)?;
         let own = n.b.reshape(own, &n.b.shape(running))?;
         let (kept, new) = (n.b.with(MapOp::Mul, running, momentum)?, n.b.with(MapOp::Mul, own, 1.0 - momentum)?);
@@ -145,10 +140,10 @@ fn mean_variance(n: &mut Node<'_>) -> Made {
     let x = n.arg(0)?;
     let axes = n.ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
     let axes = n.axes_of(&axes, n.b.rank(x))?;
-    let mean = self::mean(n, x, &axes)?;
-    let centred = n.b.sub(x, mean)?;
+    let middle = mean(n, x, &axes)?;
+    let centred = n.b.sub(x, middle)?;
     let squared = n.b.mul(centred, centred)?;
-    let variance = self::mean(n, squared, &axes)?;
+    let variance = mean(n, squared, &axes)?;
     let deviation = n.b.unary(MapOp::Sqrt, variance)?;
     let deviation = n.b.with(MapOp::Add, deviation, 1e-9)?;
     Ok(n.b.div(centred, deviation)?)

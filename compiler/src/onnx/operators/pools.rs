@@ -2,6 +2,7 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
+use super::reduce::mean;
 use super::sliding::{Sliding, numbers, sliding};
 use super::{Operator, all, computes, one};
 use crate::ir::dim::product;
@@ -51,7 +52,7 @@ fn positions(n: &mut Node<'_>, x: Value, windows: &[Window]) -> Made {
             stride = stride * shape[axis].clone();
         }
     }
-    let mut sum = super::constants::zeros(n, DType::I64, &outputs)?;
+    let mut sum = n.b.full(DType::I64, &outputs, 0.0)?;
     let add = |n: &mut Node<'_>, sum: Value, position: Value, stride: &Dim| -> Made {
         let stride = n.b.extent(position, stride)?;
         let step = n.b.mul(position, stride)?;
@@ -148,12 +149,6 @@ fn global(n: &mut Node<'_>, make: fn(&mut Node<'_>, Value, &[usize]) -> Made) ->
     }
     let axes: Vec<usize> = (2..n.b.rank(x)).collect();
     make(n, x, &axes)
-}
-
-fn mean(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
-    let (sum, shape) = (n.b.reduce_keep(ReduceOp::Sum, x, axes)?, n.b.shape(x));
-    let count = n.b.extent(sum, &product(&shape[2..]))?;
-    Ok(n.b.div(sum, count)?)
 }
 
 fn global_lp(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {

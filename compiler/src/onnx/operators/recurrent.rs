@@ -9,7 +9,7 @@ use super::{Operator, all, computes};
 use crate::ir::graph::{Memory, Repeat};
 use crate::ir::prim::MapOp;
 use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
-use crate::ops::{Builder, OpError};
+use crate::ops::{Builder, OpError, hold};
 
 pub(super) const OPERATORS: &[Operator] = &[
     computes("RNN", |n| Ok(all(run(n, &RNN)?))),
@@ -382,8 +382,7 @@ fn over_time(
     let peepholes = step.peepholes.and_then(|_| others.next());
     let ends = lengths.and_then(|_| others.next());
     let inner = Step { weight: rest[1], bias, peepholes, ..*step };
-    let Builder { span, float, training, .. } = n.b;
-    let mut b = Builder { graph: &mut body, span, float, training, sites: &mut *n.b.sites, loops: vec![] };
+    let mut b = n.b.inside(&mut body);
     let mut next = (cell.step)(&inner, &mut b, rest[0], state)?;
     let mut output = next[0];
     if let Some(ends) = ends {
@@ -392,16 +391,5 @@ fn over_time(
     body.outputs = next.iter().copied().chain([output]).collect();
     let count = n.b.shape(products)[0].clone();
     let repeat = Repeat { count, reverse, carried, stacked: 1, memory: Memory::default(), body };
-    Ok(n.b.graph.repeat(repeat, args, span))
-}
-
-/// The next state and the output of a step: where a sequence has ended, the state as it was, and zero.
-fn hold(b: &mut Builder<'_>, ends: Value, old: &[Value], next: &[Value]) -> Result<(Vec<Value>, Value), OpError> {
-    let step = b.graph.push(Kind::Counter(0), vec![], Some(Type::scalar(DType::U32)), b.span);
-    let ends = b.reshape(ends, &[b.shape(ends)[0].clone(), 1.into()])?;
-    let inside = b.map(MapOp::Lt, &[step, ends])?;
-    let kept = old.iter().zip(next).map(|(&old, &next)| b.select(inside, next, old)).collect::<Result<Vec<_>, _>>()?;
-    let zero = b.constant(next[0], 0.0)?;
-    let output = b.select(inside, next[0], zero)?;
-    Ok((kept, output))
+    Ok(n.b.graph.repeat(repeat, args, n.b.span))
 }

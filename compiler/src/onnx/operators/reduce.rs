@@ -65,7 +65,8 @@ fn extreme(n: &mut Node<'_>, op: ReduceOp, x: Value, axes: &[usize]) -> Made {
     Ok(n.b.convert(extreme, DType::Bool)?)
 }
 
-fn mean(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
+/// The mean over axes, which stay with extent 1.
+pub(super) fn mean(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
     let (sum, shape) = (n.b.reduce_keep(ReduceOp::Sum, x, axes)?, n.b.shape(x));
     let count = n.b.extent(x, &product(axes.iter().map(|&axis| &shape[axis])))?;
     Ok(n.b.div(sum, count)?)

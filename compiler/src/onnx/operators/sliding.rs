@@ -2,12 +2,8 @@
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
-use super::Operator;
 use crate::ir::prim::Window;
 use crate::ir::{Dim, Type};
-
-/// What stands here is read by other families.
-pub(super) const OPERATORS: &[Operator] = &[];
 
 /// The windows over the spatial axes of `[batch, channels, spatial…]`, and for each axis the elements behind its end that are
 /// padding, of which a last window may see more.

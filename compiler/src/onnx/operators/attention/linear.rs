@@ -180,9 +180,7 @@ fn over_time(b: &mut Builder<'_>, state: Value, steps: Step) -> Made<(Value, Val
         args.push(stack);
         Ok(body.push(Kind::Input(args.len() - 1), vec![], Some(ty), span))
     })?;
-    let (training, float) = (b.training, b.float);
-    let mut inner = Builder { graph: &mut body, span, training, float, sites: &mut *b.sites, loops: vec![] };
-    body.outputs = step(&mut inner, held, inputs)?.to_vec();
+    body.outputs = step(&mut b.inside(&mut body), held, inputs)?.to_vec();
     if body.ty(body.outputs[0]) != body.ty(held) {
         return Err(Failure::new(format!(
             "a step makes of a state {} one of {}",
