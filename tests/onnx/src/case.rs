@@ -1,16 +1,13 @@
 //! One test: a model, its arguments, and what it is to give.
 
-use crate::compare::compare;
-use precast_compiler::ir::Param;
+use precast_compiler::ir::{Model, Param};
 use precast_compiler::onnx::proto::{ModelProto, TensorProto};
 use precast_compiler::onnx::{Bound, Known, import, tensor};
-use precast_compiler::oracle::{self, Env, Rounding, Tensor};
+use precast_compiler::oracle::{self, Tensor};
 use proc_macro2::Span;
 use prost::Message;
 use prost::bytes::Bytes;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// A line of the list.
@@ -28,69 +25,41 @@ pub(crate) struct Case {
     const_bind: Vec<String>,
 }
 
-/// What is asked of a model.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Backend {
-    /// That it is imported.
-    Import,
-    /// That the oracle gives the results.
-    #[default]
-    Oracle,
-}
-
-impl Backend {
-    /// The one of that name.
-    pub(crate) fn named(name: &str) -> Result<Backend, String> {
-        match name {
-            "import" => Ok(Backend::Import),
-            "oracle" => Ok(Backend::Oracle),
-            other => Err(format!("the back ends are import and oracle, not `{other}`")),
-        }
-    }
-}
-
-/// Arguments and results by name.
+/// Arguments by name, and results.
 struct Data {
     inputs: Vec<(String, Tensor)>,
     outputs: Vec<Tensor>,
 }
 
-impl Case {
-    /// Nothing, or why it fails.
-    pub(crate) fn run(&self, suite: &Path, backend: Backend) -> Result<(), String> {
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.attempt(suite, backend)));
-        attempt.unwrap_or_else(|_| Err("it panicked".into()))
-    }
+/// A test that was read, whose model was imported.
+pub(crate) struct Opened {
+    /// The model, whose first function is the test's.
+    pub(crate) model: Model,
+    /// Its parameters.
+    pub(crate) params: Vec<Tensor>,
+    /// The arguments.
+    pub(crate) args: Vec<Tensor>,
+    /// What it is to give.
+    pub(crate) wanted: Vec<Tensor>,
+}
 
-    fn attempt(&self, suite: &Path, backend: Backend) -> Result<(), String> {
+impl Case {
+    /// Reads the test and imports its model.
+    pub(crate) fn open(&self, suite: &Path) -> Result<Opened, String> {
         let folder = suite.join(&self.folder).join(&self.name);
         let bytes = Bytes::from(read(&folder.join("model.onnx"))?);
         let file = ModelProto::decode(bytes.clone()).map_err(|why| why.to_string())?;
-        let data = Data::read(&folder.join("test_data_set_0"), &file)?;
-        let is_constant = |name: &String| self.const_bind.contains(name);
-        let args: BTreeMap<_, _> = data.inputs.iter().filter(|(name, _)| is_constant(name)).cloned().collect();
-        let bound = Bound { args, ..Bound::default() };
+        let Data { inputs, outputs: wanted } = Data::read(&folder.join("test_data_set_0"), &file)?;
+        let (constants, args): (Vec<_>, Vec<_>) =
+            inputs.into_iter().partition(|(name, _)| self.const_bind.contains(name));
+        let bound = Bound { args: constants.into_iter().collect(), ..Bound::default() };
         let imported = import(bytes, &bound, Span::call_site()).map_err(|refusals| {
             let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             all.join("; ")
         })?;
-        if backend == Backend::Import {
-            return Ok(());
-        }
         let (model, known) = imported.model("Model");
         let params = known.iter().zip(&model.params).map(|(known, param)| of_type(known, param)).collect();
-        let function = &model.functions[0];
-        let args = data.inputs.into_iter().filter(|(name, _)| !is_constant(name)).map(|(_, tensor)| tensor).collect();
-        let env = Env { args, params, rounding: Rounding::Nearest, ..Env::default() };
-        let results = oracle::run(function, &model, &env)?.results;
-        if results.len() != data.outputs.len() {
-            return Err(format!("{} results, not {}", results.len(), data.outputs.len()));
-        }
-        results
-            .iter()
-            .zip(&data.outputs)
-            .enumerate()
-            .try_for_each(|(k, (made, wanted))| compare(made, wanted).map_err(|why| format!("result {k}: {why}")))
+        Ok(Opened { model, params, args: args.into_iter().map(|(_, tensor)| tensor).collect(), wanted })
     }
 }
 

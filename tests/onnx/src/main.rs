@@ -1,17 +1,23 @@
 //! Runs ONNX's backend tests over the importer, and prints what passes.
 //!
-//! `cargo run --release -p onnx-conformance -- --suite DIR --list FILE [--backend import|oracle] [--only TEXT] [--json OUT]
-//! [--expect FILE]`
+//! `cargo run --release -p onnx-conformance -- --suite DIR --list FILE [--backend import|oracle|cpu|gpu]
+//! [--only TEXT] [--gate NUMBER] [--json OUT] [--expect FILE | --bless FILE]`
 //!
 //! The suite is a folder of folders of tests, `node/test_abs/{model.onnx, test_data_set_0/*.pb}`, and the list a JSON array of
-//! objects with `name`, `folder`, and in `const_bind` the arguments that are constants. With `--expect` a test that passed when
-//! that file was written, and does not now, is a failure of the run.
+//! objects with `name`, `folder`, `ops`, and in `const_bind` the arguments that are constants. With `--expect` the run succeeds
+//! if the tests that fail are those of that file; `--bless FILE` writes it. `--gate 1e-4` holds floats to that much of the largest of their tensor,
+//! instead of each to its own.
 
+mod backend;
+mod batch;
 mod case;
 mod compare;
 mod report;
 
-use case::{Backend, Case};
+use backend::Backend;
+use case::Case;
+use compare::Gate;
+use lexopt::ValueExt;
 use report::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,8 +29,10 @@ struct Args {
     list: PathBuf,
     only: String,
     backend: Backend,
+    gate: Gate,
     json: Option<PathBuf>,
     expect: Option<PathBuf>,
+    bless: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -51,8 +59,10 @@ fn args() -> Result<Args, String> {
             "list" => args.list = value.into(),
             "backend" => args.backend = Backend::named(&value.to_string_lossy())?,
             "only" => args.only = value.to_string_lossy().into_owned(),
+            "gate" => args.gate = Gate::OfLargest(value.parse().map_err(text)?),
             "json" => args.json = Some(value.into()),
             "expect" => args.expect = Some(value.into()),
+            "bless" => args.bless = Some(value.into()),
             _ => return Err(format!("there is no option --{name}")),
         }
     }
@@ -66,14 +76,17 @@ fn args() -> Result<Args, String> {
 fn run(args: &Args) -> Result<bool, String> {
     let text = std::fs::read_to_string(&args.list).map_err(|why| format!("{}: {why}", args.list.display()))?;
     let cases: Vec<Case> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", args.list.display()))?;
-    let chosen = cases.iter().filter(|case| case.name.contains(&args.only));
-    let outcomes: Vec<Outcome> = chosen.map(|case| Outcome::of(case, case.run(&args.suite, args.backend))).collect();
+    let chosen: Vec<&Case> = cases.iter().filter(|case| case.name.contains(&args.only)).collect();
+    let results = args.backend.run(&chosen, &args.suite, args.gate)?;
+    let outcomes: Vec<Outcome> = chosen.iter().zip(results).map(|(case, result)| Outcome::of(case, result)).collect();
     report::print(&outcomes);
     if let Some(path) = &args.json {
         report::write(path, &outcomes)?;
     }
-    match &args.expect {
-        Some(path) => report::is_as_expected(path, &outcomes),
-        None => Ok(true),
+    let backend = args.backend.name();
+    match (&args.bless, &args.expect) {
+        (Some(path), _) => report::is_as_expected(path, backend, &outcomes, true),
+        (None, Some(path)) => report::is_as_expected(path, backend, &outcomes, false),
+        (None, None) => Ok(true),
     }
 }

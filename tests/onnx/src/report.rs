@@ -1,12 +1,12 @@
 //! What came of the tests: a table, a file, and the comparison with an earlier file.
 
 use crate::case::Case;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What came of a test.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 pub(crate) struct Outcome {
     /// The test.
     name: String,
@@ -44,22 +44,38 @@ pub(crate) fn print(outcomes: &[Outcome]) {
 }
 
 /// Writes what came of them as JSON.
-pub(crate) fn write(path: &Path, outcomes: &[Outcome]) -> Result<(), String> {
-    let text = serde_json::to_string_pretty(outcomes).map_err(|why| why.to_string())?;
+pub(crate) fn write(path: &Path, what: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(what).map_err(|why| why.to_string())?;
     std::fs::write(path, text + "\n").map_err(|why| format!("{}: {why}", path.display()))
 }
 
-/// Whether everything passes that passed when the file was written.
-pub(crate) fn is_as_expected(path: &Path, outcomes: &[Outcome]) -> Result<bool, String> {
+/// Why tests fail, by their names, for each back end.
+type Expected = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Whether the tests that fail are those that the file names for the back end. With `bless` the file is written instead.
+pub(crate) fn is_as_expected(path: &Path, backend: &str, outcomes: &[Outcome], bless: bool) -> Result<bool, String> {
     let text = std::fs::read_to_string(path).map_err(|why| format!("{}: {why}", path.display()))?;
-    let expected: Vec<Outcome> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))?;
-    let passed = |outcomes: &[Outcome], name: &str| {
-        outcomes.iter().any(|outcome| outcome.name == name && outcome.failure.is_none())
-    };
-    let is_worse = |outcome: &&Outcome| passed(&expected, &outcome.name) && outcome.failure.is_some();
-    let worse: Vec<&str> = outcomes.iter().filter(is_worse).map(|outcome| outcome.name.as_str()).collect();
+    let mut expected: Expected = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+    let failures = expected.entry(backend.to_owned()).or_default();
+    if bless {
+        let fails = |outcome: &Outcome| Some((outcome.name.clone(), outcome.failure.clone()?));
+        *failures = outcomes.iter().filter_map(fails).collect();
+        write(path, &expected)?;
+        return Ok(true);
+    }
+    let (mut worse, mut better) = (vec![], vec![]);
+    for Outcome { name, failure, .. } in outcomes {
+        match (failures.contains_key(name), failure) {
+            (false, Some(_)) => worse.push(name.as_str()),
+            (true, None) => better.push(name.as_str()),
+            _ => {}
+        }
+    }
     if !worse.is_empty() {
         println!("these passed before: {}", worse.join(", "));
     }
-    Ok(worse.is_empty())
+    if !better.is_empty() {
+        println!("these pass now, which {} does not know: {}", path.display(), better.join(", "));
+    }
+    Ok(worse.is_empty() && better.is_empty())
 }

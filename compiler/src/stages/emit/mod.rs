@@ -26,25 +26,31 @@ use quote::quote;
 
 /// The items that stand for a model in the user's module. `runtime` is the path of the runtime crate.
 pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream {
-    let module = names::module(model);
-    let (face, markers) = (face::items(model, runtime), face::markers(model));
-    let kernels = rust::kernels(model, plans);
-    let shaders = shaders(model, plans);
-    let requirement = requirement(model);
+    let name = names::module(model);
+    let (face, module) = (face::items(model, runtime), module(model, plans, runtime));
     quote! {
         #face
 
         #[doc(hidden)]
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
-        mod #module {
-            use #runtime::__rt as rt;
-            // Makes cargo build again when another dump is asked for.
-            const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
-            #requirement
-            #markers
-            #kernels
-            #shaders
+        mod #name {
+            #module
         }
+    }
+}
+
+/// What is in the hidden module of a model: its plans and kernels, which run without its public face too.
+pub fn module(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream {
+    let (requirement, markers) = (requirement(model), face::markers(model));
+    let (kernels, shaders) = (rust::kernels(model, plans), shaders(model, plans));
+    quote! {
+        use #runtime::__rt as rt;
+        // Makes cargo build again when another dump is asked for.
+        const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
+        #requirement
+        #markers
+        #kernels
+        #shaders
     }
 }
 
