@@ -31,6 +31,7 @@ mod scalars;
 pub mod schedule;
 pub mod simplify;
 mod slots;
+mod substitute;
 mod text;
 pub mod tile;
 pub mod transform;

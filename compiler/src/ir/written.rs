@@ -9,7 +9,7 @@
 use super::Dim;
 use super::attr::{Attr, Attrs, Name};
 use super::ellipses::Ellipses;
-use super::graph::{Call, Foreign};
+use super::graph::{Call, Foreign, Graph};
 use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
@@ -76,6 +76,9 @@ pub enum What {
     /// A call of a foreign function with arguments that fit; the types of its results may hold names of inner
     /// dimensions.
     Foreign(Foreign),
+    /// A call of a model that was imported: its computation, which is typed and whose inputs are the arguments, which fit, and
+    /// then the parameters. Names in it are those of an inlined call.
+    Imported(Box<Graph>),
 }
 
 /// A call of a function that `map`, `grad` or their kin made.

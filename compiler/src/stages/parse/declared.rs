@@ -9,8 +9,10 @@ use super::syntax::has_unreadable;
 use super::travel::Source;
 use super::unused;
 use crate::diag::{Code, Diagnostic, Diags, closest};
+use crate::ir::Model;
 use proc_macro2::{Ident, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// All declarations of all texts.
 pub(super) struct Declared<'p> {
@@ -25,6 +27,8 @@ pub(super) struct Declared<'p> {
     fns: BTreeMap<String, &'p Fn>,
     /// Functions of the macro's own text that emitted methods would meet, with their struct.
     reserved: BTreeSet<(String, String)>,
+    /// The models of files that the macro's own text imports; none for one that cannot be.
+    imports: &'p [(&'p Ident, Option<Rc<Model>>)],
     /// Of the macro's own text.
     pub(super) foreign: Vec<Declaration<'p>>,
 }
@@ -33,6 +37,8 @@ pub(super) struct Declared<'p> {
 pub(super) enum Named<'p> {
     Struct(&'p Struct),
     Alias(&'p Alias),
+    /// The model of a file.
+    Import(Rc<Model>),
     /// Nothing is known of it, which has been reported.
     Unknown,
 }
@@ -44,7 +50,11 @@ pub(super) fn key(source: usize, name: impl std::fmt::Display) -> String {
 
 impl<'p> Declared<'p> {
     /// Collects the declarations. What is wrong with those that travelled has been reported where they come from.
-    pub(super) fn new(sources: &'p [Source], diags: &mut Diags) -> Declared<'p> {
+    pub(super) fn new(
+        sources: &'p [Source],
+        imports: &'p [(&'p Ident, Option<Rc<Model>>)],
+        diags: &mut Diags,
+    ) -> Declared<'p> {
         let mut all = Declared {
             sources,
             consts: vec![],
@@ -52,6 +62,7 @@ impl<'p> Declared<'p> {
             methods: BTreeMap::new(),
             fns: BTreeMap::new(),
             reserved: BTreeSet::new(),
+            imports,
             foreign: vec![],
         };
         for (number, source) in sources.iter().enumerate() {
@@ -165,7 +176,9 @@ impl<'p> Declared<'p> {
         let here = |source: usize, name: &str| {
             let aliases = &self.sources[source].program.aliases;
             let alias = || aliases.iter().find(|alias| alias.name == name).map(Named::Alias);
-            self.structs.get(&key(source, name)).map(|&one| Named::Struct(one)).or_else(alias)
+            let import = || self.imports.iter().find(|(known, _)| source == 0 && *known == name);
+            let import = || import().map(|(_, model)| model.clone().map_or(Named::Unknown, Named::Import));
+            self.structs.get(&key(source, name)).map(|&one| Named::Struct(one)).or_else(alias).or_else(import)
         };
         here(source, name).or_else(|| {
             if self.sources[source].failed.contains(name) {

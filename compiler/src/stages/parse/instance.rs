@@ -17,7 +17,7 @@ use crate::ir::attr::Attr;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
 use crate::ir::model::{self, Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Type};
+use crate::ir::{DType, Model, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
@@ -38,6 +38,7 @@ pub(super) struct Instance {
 pub(super) enum FieldInstance {
     Layer(Rc<LayerInstance>),
     Block(Rc<Instance>),
+    Imported(Rc<ImportedInstance>),
     Param(ParamId),
     State(StateId),
     Repeat(i64, Box<FieldInstance>),
@@ -51,6 +52,13 @@ pub(super) struct LayerInstance {
     pub(super) layer: &'static Layer,
     pub(super) params: Vec<(&'static str, ParamId)>,
     pub(super) site: LayerSite,
+}
+
+/// A model of a file as a block, and its parameters, in the order of the file's.
+#[derive(Debug)]
+pub(super) struct ImportedInstance {
+    pub(super) model: Rc<Model>,
+    pub(super) params: Vec<ParamId>,
 }
 
 /// Makes instances for one model.
@@ -213,6 +221,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 match self.declared.block(source, &text) {
                     Some(Named::Struct(of)) => return self.block(of, name, args, names, *place, diags),
                     Some(Named::Alias(alias)) => return self.configured(alias, name, args, diags),
+                    Some(Named::Import(model)) => return self.imported(&model, field, args, *place, diags),
                     Some(Named::Unknown) => return FieldInstance::Unknown,
                     None => {}
                 }
@@ -266,6 +275,43 @@ impl<'d, 'p> Instances<'d, 'p> {
         };
         let names = self.declared.consts(alias.source);
         self.block(of, name, &alias.args, names, name.span().into(), diags)
+    }
+
+    /// A model of a file.
+    fn imported(
+        &mut self,
+        model: &Rc<Model>,
+        field: &Field,
+        args: &[Arg],
+        place: Place,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        let name = &model.name;
+        if let Some(arg) = args.first() {
+            let message = format!("`{name}` is imported, and takes no parameters");
+            let report = Diagnostic::new(Code::WrongArity, arg.value.place, message);
+            diags.push(report.help(format!("write `{name}`; what its dimensions are stands where it is imported")));
+            return FieldInstance::Unknown;
+        }
+        if model.float() != self.float {
+            let (own, float) = (self.float, model.float());
+            let message = format!("the parameters of `{name}` are {float}, but those of this model are {own}");
+            diags.push(Diagnostic::new(Code::NotSupported, place, message));
+            return FieldInstance::Unknown;
+        }
+        let mut params = vec![];
+        for of in &model.params {
+            let fields = self.fields.iter().chain(&of.fields).cloned().collect();
+            let name = format!("{}.{}", self.path, of.name);
+            match self.declare(
+                Param { name, fields, stack: self.stack.clone(), span: field.name.span(), ..of.clone() },
+                diags,
+            ) {
+                Some(id) => params.push(id),
+                None => return FieldInstance::Unknown,
+            }
+        }
+        FieldInstance::Imported(Rc::new(ImportedInstance { model: model.clone(), params }))
     }
 
     fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {
@@ -392,11 +438,15 @@ impl<'d, 'p> Instances<'d, 'p> {
         let own = Some(of.name.to_owned()).filter(|own| !own.is_empty());
         let fields = self.fields.iter().cloned().chain(own).collect();
         let (init, trained) = (of.init, of.trained);
-        let param = Param { name, fields, ty, stack, init, trained, scales: None, offset: 0, span };
+        self.declare(Param { name, fields, ty, stack, init, trained, scales: None, offset: 0, span }, diags)
+    }
+
+    /// The number of a parameter; `None` after a report.
+    fn declare(&mut self, param: Param, diags: &mut Diags) -> Option<ParamId> {
         let stacked = param.stacked();
         if is_oversize(&stacked) {
             let message = format!("`{}` would be {stacked}, and a tensor has at most {ELEMENTS} elements", param.name);
-            diags.push(Diagnostic::new(Code::TooLarge, span, message));
+            diags.push(Diagnostic::new(Code::TooLarge, param.span, message));
             return None;
         }
         self.params.push(param);

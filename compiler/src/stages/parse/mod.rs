@@ -40,6 +40,7 @@ use instance::Instances;
 use options::Options;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
+use std::rc::Rc;
 use travel::Source;
 pub use travel::{Texts, imports};
 
@@ -65,8 +66,12 @@ pub struct Parsed {
 /// What a text that imports blocks declares.
 pub fn texts(texts: Texts, diags: &mut Diags) -> Parsed {
     let sources = travel::read(texts, diags);
-    let models = models(&sources, diags);
-    let imported = sources[0].program.imports.iter().filter_map(|import| self::imported(import, diags)).collect();
+    let imports = &sources[0].program.imports;
+    let imported: Vec<_> = imports.iter().map(|one| (&one.name, imported(one, diags).map(Rc::new))).collect();
+    let models = models(&sources, &imported, diags);
+    let is_model = |(name, _): &(&Ident, _)| imports.iter().any(|one| one.name == **name && is_pub(&one.vis));
+    let imported =
+        imported.into_iter().filter(is_model).filter_map(|(_, model)| model).map(Rc::unwrap_or_clone).collect();
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
         unused::report_structs(&sources[0].program, diags);
@@ -89,9 +94,9 @@ fn imported(import: &Import, diags: &mut Diags) -> Option<Model> {
     None
 }
 
-fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
+fn models(sources: &[Source], imports: &[(&Ident, Option<Rc<Model>>)], diags: &mut Diags) -> Vec<Model> {
     let program = &sources[0].program;
-    let declared = Declared::new(sources, diags);
+    let declared = Declared::new(sources, imports, diags);
     let mut models: Vec<Model> = vec![];
     for one in &program.structs {
         if models.iter().any(|model| model.name == one.name) {
@@ -120,6 +125,11 @@ fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
                 let message = format!("`{}` names a configuration itself", other.name);
                 let report = Diagnostic::new(Code::UnknownStruct, alias.target.span(), message);
                 diags.push(report.help(format!("name the struct: `{} = {}(…)`", alias.name, other.target)));
+            }
+            Some(Named::Import(other)) => {
+                let message =
+                    format!("`{}` is imported, and has no parameters that a configuration could give", other.name);
+                diags.push(Diagnostic::new(Code::UnknownStruct, alias.target.span(), message));
             }
             Some(Named::Unknown) => {}
             None => diags.push_about(&alias.target, unknown_struct(&alias.target, &declared)),

@@ -23,7 +23,7 @@ impl Shaper<'_> {
         let of_case =
             |k: usize, case: &Graph, (graph, known): &(Graph, Vec<Known>)| match &known[case.outputs[k].0 as usize] {
                 Known::One(value) => Some(graph.ty(*value).dtype),
-                Known::Many(..) | Known::Literal(_) | Known::Unknown => None,
+                Known::Many(..) | Known::Each(_) | Known::Literal(_) | Known::Unknown => None,
             };
         let like: Vec<Option<DType>> = (0..branch.results())
             .map(|k| branch.cases.iter().zip(&walked).find_map(|(case, walked)| of_case(k, case, walked)))

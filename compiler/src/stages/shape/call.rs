@@ -106,6 +106,8 @@ impl Shaper<'_> {
                 }
                 Known::One(value)
             }
+            // A call of an imported model is taken apart into as many as it gives.
+            Known::Each(values) => values.get(k).map_or(Known::Unknown, |&value| Known::One(value)),
             Known::Literal(_) | Known::Unknown => Known::Unknown,
         }
     }

@@ -81,7 +81,7 @@ impl Shaper<'_> {
         for &arg in args {
             dtypes.push(match self.known(arg) {
                 Known::One(value) => Some(self.new.ty(*value).dtype),
-                Known::Literal(_) | Known::Many(..) | Known::Unknown => None,
+                Known::Literal(_) | Known::Many(..) | Known::Each(_) | Known::Unknown => None,
             });
         }
         let (mut all, float) = (vec![], self.bindings.float);

@@ -11,6 +11,7 @@ mod features;
 mod fit;
 mod flow;
 mod foreign;
+mod imported;
 mod index;
 mod keys;
 mod literal;
@@ -88,6 +89,8 @@ enum Known {
     One(Value),
     /// A node with several results.
     Many(Value, Vec<Type>),
+    /// Several values.
+    Each(Vec<Value>),
     /// A number whose element type its use decides.
     Literal(Attr),
     /// A reported mistake.
@@ -240,6 +243,7 @@ impl<'s> Shaper<'s> {
             What::Condition => self.condition(node, site),
             What::Choice(arms) => self.choice(node, arms, site),
             What::Foreign(foreign) => self.foreign(node, foreign, site),
+            What::Imported(graph) => self.imported(node, graph, site),
             What::Outcome => self.known(node.args[0]).clone(),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
@@ -280,6 +284,10 @@ impl<'s> Shaper<'s> {
             }
             Known::Many(_, types) => {
                 self.report_many(value, types.len());
+                None
+            }
+            Known::Each(values) => {
+                self.report_many(value, values.len());
                 None
             }
             Known::Unknown => None,

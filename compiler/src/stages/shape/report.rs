@@ -99,7 +99,7 @@ impl Shaper<'_> {
     pub(super) fn one_type(&self, value: Value) -> Option<&Type> {
         match self.known(value) {
             Known::One(value) => Some(self.new.ty(*value)),
-            Known::Many(..) | Known::Literal(_) | Known::Unknown => None,
+            Known::Many(..) | Known::Each(_) | Known::Literal(_) | Known::Unknown => None,
         }
     }
 

@@ -101,7 +101,8 @@ impl Shaper<'_> {
             | What::Outcome
             | What::Ellipses(_)
             | What::Unknown
-            | What::Foreign(_) => None,
+            | What::Foreign(_)
+            | What::Imported(_) => None,
         }
     }
 }

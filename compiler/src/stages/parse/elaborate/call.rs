@@ -112,6 +112,12 @@ impl Elaborator<'_, '_> {
                     let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
                     self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
                 }
+                FieldInstance::Imported(imported) => {
+                    let what = &imported.model.name;
+                    let message = format!("`{}` is the imported `{what}`, which has no function `{name}`", module.text);
+                    let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
+                    self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                }
                 FieldInstance::Block(_)
                 | FieldInstance::Param(_)
                 | FieldInstance::State(_)
@@ -208,6 +214,7 @@ impl Elaborator<'_, '_> {
                     Val::Unknown
                 }
             },
+            FieldInstance::Imported(imported) => self.imported_call(&imported.clone(), &module, callee, args, expr),
             FieldInstance::Repeat(n, _) => {
                 let message = format!("`{callee}` is {n} blocks and cannot be called at once");
                 let report = Diagnostic::new(Code::NotCallable, expr.place, message);

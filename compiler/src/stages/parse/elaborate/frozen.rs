@@ -135,6 +135,7 @@ fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> 
         FieldInstance::Layer(layer) => {
             (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect())
         }
+        FieldInstance::Imported(imported) => (imported.model.name.to_string(), vec![]),
         FieldInstance::List(_) => ("a list".into(), vec![]),
         FieldInstance::Param(_) => ("a parameter".into(), vec![]),
         FieldInstance::State(_) => ("a state".into(), vec![]),
@@ -159,7 +160,11 @@ fn found(of: &FieldInstance, name: &str) -> Option<FieldInstance> {
         FieldInstance::Layer(layer) => {
             layer.params.iter().find(|(param, _)| name == *param).map(|(_, id)| FieldInstance::Param(*id))
         }
-        FieldInstance::List(_) | FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => None,
+        FieldInstance::Imported(_)
+        | FieldInstance::List(_)
+        | FieldInstance::Param(_)
+        | FieldInstance::State(_)
+        | FieldInstance::Unknown => None,
     }
 }
 
@@ -174,6 +179,7 @@ fn parameters(of: &FieldInstance, into: &mut BTreeSet<ParamId>) {
     match of {
         FieldInstance::Layer(layer) => into.extend(layer.params.iter().map(|(_, id)| *id)),
         FieldInstance::Block(instance) => instance.fields.values().for_each(|field| parameters(field, into)),
+        FieldInstance::Imported(imported) => into.extend(&imported.params),
         FieldInstance::Param(id) => _ = into.insert(*id),
         FieldInstance::Repeat(_, item) => parameters(item, into),
         FieldInstance::List(list) => list.items.iter().for_each(|item| match item {

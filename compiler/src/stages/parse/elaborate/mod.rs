@@ -17,6 +17,7 @@ mod frozen;
 mod function;
 mod gradient;
 mod graph;
+mod imported;
 mod index;
 mod inner;
 mod list;
@@ -166,6 +167,7 @@ fn block_of(module: &Module) -> Option<&Rc<Instance>> {
     match &module.held {
         FieldInstance::Block(instance) => Some(instance),
         FieldInstance::Layer(_)
+        | FieldInstance::Imported(_)
         | FieldInstance::Param(_)
         | FieldInstance::State(_)
         | FieldInstance::Repeat(..)

@@ -219,6 +219,12 @@ impl<'p> Elaborator<'_, 'p> {
                     Val::Unknown
                 }
             },
+            FieldInstance::Imported(imported) => {
+                let message = format!("`{}` is the imported `{}`, which has no fields", of.text, imported.model.name);
+                let report = Diagnostic::new(Code::UnknownField, name.span(), message);
+                self.diags.push(report.help(format!("call it: `{}(…)`", of.text)));
+                Val::Unknown
+            }
             FieldInstance::Repeat(n, _) => {
                 let message = format!("`{}` is {n} blocks; `{name}` belongs to one of them", of.text);
                 let report = Diagnostic::new(Code::UnknownField, name.span(), message);
@@ -261,9 +267,11 @@ impl<'p> Elaborator<'_, 'p> {
                 Val::Tensor(tensor)
             }
             FieldInstance::State(id) => self.state(*id, &module, place),
-            FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) | FieldInstance::List(_) => {
-                Val::Module(module)
-            }
+            FieldInstance::Layer(_)
+            | FieldInstance::Block(_)
+            | FieldInstance::Imported(_)
+            | FieldInstance::Repeat(..)
+            | FieldInstance::List(_) => Val::Module(module),
         }
     }
 

@@ -199,9 +199,12 @@ impl Elaborator<'_, '_> {
                 Some(FieldInstance::Param(_)) => {
                     self.not_a_state(target, &text, "is a parameter, which training alone changes")
                 }
-                Some(FieldInstance::Block(_) | FieldInstance::Repeat(..) | FieldInstance::List(_)) => {
-                    self.not_a_state(target, &text, "holds blocks")
-                }
+                Some(
+                    FieldInstance::Block(_)
+                    | FieldInstance::Imported(_)
+                    | FieldInstance::Repeat(..)
+                    | FieldInstance::List(_),
+                ) => self.not_a_state(target, &text, "holds blocks"),
                 None => match self.member(&module, name, target.place) {
                     Val::Unknown => None,
                     _ => self.not_a_state(target, &text, "is a parameter, which training alone changes"),
@@ -233,6 +236,7 @@ impl Elaborator<'_, '_> {
             FieldInstance::Param(id) => Some(self.params[id.0 as usize].ty.clone()),
             FieldInstance::Layer(_)
             | FieldInstance::Block(_)
+            | FieldInstance::Imported(_)
             | FieldInstance::State(_)
             | FieldInstance::Repeat(..)
             | FieldInstance::List(_)
