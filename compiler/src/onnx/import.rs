@@ -2,7 +2,7 @@
 
 mod inside;
 
-use super::names::identifier;
+use super::names::Names;
 use super::node::Node;
 use super::operand::{Known, Operand};
 use super::operators::{self, Operator};
@@ -79,19 +79,23 @@ pub fn import(bytes: Bytes, bound: &Bound, span: Span) -> Result<Imported, Vec<R
     let whole = |reason: String| vec![Refusal::of_file(reason)];
     let file = ModelProto::decode(bytes).map_err(|why| whole(format!("this is no ONNX file: {why}")))?;
     let Some(graph) = &file.graph else { return Err(whole("the file has no graph".into())) };
-    let mut importer = Importer::new(&file, bound, span);
-    let (args, dims) = importer.declare(graph).map_err(|why| vec![why])?;
-    importer.nodes(&graph.node);
-    importer.finish(graph, args, dims)
+    let read = |float| Importer::new(&file, bound, span, float).read(graph);
+    let imported = read(DType::F32)?;
+    // Parameters have one type, and f64 holds all.
+    let is_wide = imported.tensors.iter().any(|known| known.ty.dtype == DType::F64);
+    if is_wide { read(DType::F64) } else { Ok(imported) }
 }
 
-/// The values of the names so far; `None` for what a refusal leaves unknown.
+/// The values of the names so far; `None` for what a refusal leaves unknown. What an operator does not give has no name.
 type Scope = BTreeMap<String, Option<Operand>>;
 
 struct Importer<'f> {
     graph: Graph,
     params: Params,
     scope: Scope,
+    /// What the file's named dimensions are, by the file's names.
+    dims: BTreeMap<String, Dim>,
+    dim_names: Names,
     opsets: &'f [OperatorSetIdProto],
     functions: &'f [FunctionProto],
     bound: &'f Bound,
@@ -101,19 +105,20 @@ struct Importer<'f> {
     /// How many functions and branches are around what is read.
     depth: usize,
     /// How many nodes were read.
-    read: usize,
+    count: usize,
     refusals: Vec<Refusal>,
 }
 
 impl<'f> Importer<'f> {
-    fn new(file: &'f ModelProto, bound: &'f Bound, span: Span) -> Importer<'f> {
-        let initializers = file.graph.iter().flat_map(|graph| &graph.initializer);
-        let mut types = initializers.filter_map(|tensor| element::dtype(tensor.data_type.into()).ok());
-        let float = if types.any(|dtype| dtype == DType::F64) { DType::F64 } else { DType::F32 };
+    fn new(file: &'f ModelProto, bound: &'f Bound, span: Span, float: DType) -> Importer<'f> {
+        let mut dim_names = Names::default();
+        bound.dims.values().for_each(|dim| dim.names(&mut |name| drop(dim_names.unique(name.to_owned()))));
         Importer {
             graph: Graph::default(),
             params: Params::Model(Declared::new(float)),
             scope: Scope::new(),
+            dims: bound.dims.clone(),
+            dim_names,
             opsets: &file.opset_import,
             functions: &file.functions,
             bound,
@@ -121,21 +126,28 @@ impl<'f> Importer<'f> {
             float,
             sites: 0,
             depth: 0,
-            read: 0,
+            count: 0,
             refusals: vec![],
         }
+    }
+
+    fn read(mut self, graph: &GraphProto) -> Result<Imported, Vec<Refusal>> {
+        let (args, dims) = self.declare(graph).map_err(|why| vec![why])?;
+        self.nodes(&graph.node);
+        self.finish(graph, args, dims)
     }
 
     /// Declares initialisers and arguments.
     fn declare(&mut self, graph: &GraphProto) -> Result<(Vec<Argument>, Vec<NamedDim>), Refusal> {
         self.initializers(graph);
         let (mut args, mut dims): (Vec<Argument>, Vec<NamedDim>) = (vec![], vec![]);
+        let mut names = Names::default();
         for input in &graph.input {
-            if self.scope.contains_key(&input.name) || self.is_bound(input) {
+            let refusal = |why| Refusal::of_file(format!("argument `{}`: {why}", input.name));
+            if self.scope.contains_key(&input.name) || self.is_bound(input).map_err(refusal)? {
                 continue;
             }
-            let ty =
-                self.type_of(input).map_err(|why| Refusal::of_file(format!("argument `{}`: {why}", input.name)))?;
+            let ty = self.type_of(input).map_err(refusal)?;
             for extent in &ty.shape {
                 extent.names(&mut |name| {
                     if !dims.iter().any(|dim| dim.name == name) {
@@ -147,22 +159,36 @@ impl<'f> Importer<'f> {
             let value = self.graph.push(Kind::Input(args.len()), vec![], Some(ty.clone()), self.span);
             self.graph.node_mut(value).name = Some(input.name.clone());
             self.scope.insert(input.name.clone(), Some(Operand::Value(value)));
-            let taken: Vec<String> = args.iter().map(|arg| arg.name.to_string()).collect();
-            args.push(Argument { name: Ident::new(&identifier(&input.name, &taken), self.span), ty });
+            args.push(Argument { name: Ident::new(&names.identifier(&input.name), self.span), ty });
         }
         Ok((args, dims))
     }
 
     /// Whether an argument is a constant, which it then is.
-    fn is_bound(&mut self, input: &ValueInfoProto) -> bool {
-        let number = || {
-            let number = self.bound.dims.get(&input.name)?.as_const()?;
-            let ty = self.type_of(input).ok()?;
-            Some(Tensor::new(vec![1; ty.rank()], Data::of(ty.dtype, vec![number as f64])))
+    fn is_bound(&mut self, input: &ValueInfoProto) -> Result<bool, Failure> {
+        let tensor = match (self.bound.args.get(&input.name), self.bound.dims.get(&input.name)) {
+            (Some(tensor), _) => tensor.clone(),
+            (None, Some(number)) => self.number(input, number)?,
+            (None, None) => return Ok(false),
         };
-        let Some(tensor) = self.bound.args.get(&input.name).cloned().or_else(number) else { return false };
         self.scope.insert(input.name.clone(), Some(Operand::known(tensor)));
-        true
+        Ok(true)
+    }
+
+    /// An argument that is a number.
+    fn number(&mut self, input: &ValueInfoProto, number: &Dim) -> Result<Tensor, Failure> {
+        let ty = self.type_of(input)?;
+        let Some(number) = number.as_const() else {
+            return Err(Failure::new(format!("it can be a number, and is no dimension, as `{number}` would be")));
+        };
+        let (least, greatest) = ty.dtype.integers();
+        if !ty.shape.iter().all(|extent| extent.is(1)) {
+            return Err(Failure::new(format!("it is {ty}, and not one number as {number} is")));
+        }
+        if !ty.dtype.is_float() && !(least..=greatest).contains(&number.into()) {
+            return Err(Failure::new(format!("{number} is no {}", ty.dtype)));
+        }
+        Ok(Tensor::new(vec![1; ty.rank()], Data::of(ty.dtype, vec![number as f64])))
     }
 
     fn initializers(&mut self, graph: &GraphProto) {
@@ -183,7 +209,7 @@ impl<'f> Importer<'f> {
     }
 
     /// The type that an argument declares. Extents without a name are named by the argument.
-    fn type_of(&self, input: &ValueInfoProto) -> Result<Type, Failure> {
+    fn type_of(&mut self, input: &ValueInfoProto) -> Result<Type, Failure> {
         let tensor = input.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref());
         let tensor = tensor.ok_or_else(|| Failure::new("it is no tensor"))?;
         let shape = tensor.shape.as_ref().ok_or_else(|| Failure::new("its shape is unknown"))?;
@@ -195,8 +221,9 @@ impl<'f> Importer<'f> {
                 continue;
             }
             let name = name_of(input, axis, dim.value.as_ref());
-            let named = || Dim::name(identifier(&name, &[]));
-            extents.push(self.bound.dims.get(&name).cloned().unwrap_or_else(named));
+            let names = &mut self.dim_names;
+            let dim = self.dims.entry(name.clone()).or_insert_with(|| Dim::name(names.identifier(&name)));
+            extents.push(dim.clone());
         }
         Ok(Type::new(element::dtype(tensor.elem_type.into())?, extents))
     }
@@ -204,6 +231,7 @@ impl<'f> Importer<'f> {
     fn nodes(&mut self, nodes: &[NodeProto]) {
         for node in nodes {
             let made = self.node(node);
+            let is_made = made.is_ok();
             let results = made.unwrap_or_else(|why| {
                 if let Some(why) = why {
                     let named = node.output.iter().find(|name| !name.is_empty());
@@ -220,7 +248,10 @@ impl<'f> Importer<'f> {
                 vec![]
             });
             for (k, name) in node.output.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-                self.scope.insert(name.clone(), results.get(k).cloned());
+                match results.get(k).cloned() {
+                    None if is_made => self.scope.remove(name),
+                    result => self.scope.insert(name.clone(), result),
+                };
             }
         }
     }
@@ -235,11 +266,17 @@ impl<'f> Importer<'f> {
 
     /// The results of a node; `Err(None)` where an argument is unknown because of what was refused before.
     fn node(&mut self, proto: &NodeProto) -> Result<Vec<Operand>, Option<Failure>> {
-        self.read += 1;
-        if self.read > EXPRESSIONS {
+        self.count += 1;
+        if self.count > EXPRESSIONS {
             let failure =
                 Failure::new(format!("the file has more than {EXPRESSIONS} nodes, with those of its functions"));
-            return Err((self.read == EXPRESSIONS + 1).then_some(failure));
+            return Err((self.count == EXPRESSIONS + 1).then_some(failure));
+        }
+        if let Some(attribute) = proto.attribute.iter().find(|attribute| !attribute.ref_attr_name.is_empty()) {
+            let (name, own) = (&attribute.name, &attribute.ref_attr_name);
+            return Err(Some(Failure::new(format!(
+                "`{name}` is the attribute `{own}` of a function, and it is in none"
+            ))));
         }
         let mut inputs = vec![];
         for name in &proto.input {
@@ -250,7 +287,8 @@ impl<'f> Importer<'f> {
                 None => return Err(Some(Failure::new(format!("nothing before it gives `{name}`")))),
             });
         }
-        if let Some(function) = self.functions.iter().find(|of| of.name == proto.op_type && of.domain == proto.domain) {
+        let own = (&proto.op_type, &proto.domain, &proto.overload);
+        if let Some(function) = self.functions.iter().find(|of| (&of.name, &of.domain, &of.overload) == own) {
             return self.function(function, proto, inputs);
         }
         if proto.op_type == "If" && proto.domain.is_empty() {
@@ -274,7 +312,6 @@ impl<'f> Importer<'f> {
         inputs: Vec<Option<Operand>>,
     ) -> Result<Vec<Operand>, Failure> {
         let opset = self.opset(&proto.domain);
-        let is_value = |operand: &Operand| matches!(operand, Operand::Value(_));
         let Importer { graph, params, span, float, sites, .. } = self;
         let mut run = |graph: &mut Graph, params: &mut Params, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
@@ -282,26 +319,22 @@ impl<'f> Importer<'f> {
         };
         let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
         let to = to.and_then(|attribute| element::dtype(attribute.i).ok());
-        if let Some(made) = symbolic::apply(operator.name, &inputs, to) {
+        if let Some(made) = symbolic::apply(operator.name, proto, &inputs, to) {
             return Ok(vec![made]);
         }
+        let mut folded = None;
         if inputs.iter().flatten().all(|operand| matches!(operand, Operand::Known(_))) {
-            let (mut known, mut tensors) = (Graph::default(), Params::Inputs(vec![]));
-            let mut made = run(&mut known, &mut tensors, inputs.clone())?;
-            if fold::is_known(&known) && fold::is_small(&known) {
-                let Params::Inputs(tensors) = tensors else { unreachable!("they were made as inputs") };
-                let values = made.iter().filter_map(|operand| match operand {
-                    Operand::Value(value) => Some(*value),
-                    Operand::Known(_) | Operand::Dims(..) => None,
-                });
-                known.outputs = values.collect();
-                let results = fold::evaluate(&known, &tensors);
-                let places = made.iter_mut().filter(|operand| is_value(operand));
-                places.zip(results).for_each(|(place, tensor)| *place = Operand::known(tensor));
-                return Ok(made);
-            }
+            folded = fold::folded(|known, tensors| run(known, tensors, inputs.clone()))?;
         }
-        let made = run(graph, params, inputs)?;
+        let made = match folded {
+            Some(fold::Folded { results, weights }) if weights.is_empty() => return Ok(results),
+            // What weights are computed to stays in the graph, and is known to who must know it.
+            Some(fold::Folded { results, weights }) => {
+                let made = run(graph, params, inputs)?;
+                made.into_iter().zip(results).map(|(made, known)| fold::both(made, known, &weights)).collect()
+            }
+            None => run(graph, params, inputs)?,
+        };
         let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
         for operand in &made {
             if let Operand::Value(value) = operand
@@ -322,7 +355,6 @@ impl<'f> Importer<'f> {
         args: Vec<Argument>,
         dims: Vec<NamedDim>,
     ) -> Result<Imported, Vec<Refusal>> {
-        let mut names: Vec<String> = vec![];
         for output in &graph.output {
             match self.scope.get(&output.name).cloned() {
                 Some(Some(operand)) => match self.output(&operand) {
@@ -335,16 +367,16 @@ impl<'f> Importer<'f> {
                     self.refusals.push(Refusal::of_file(reason));
                 }
             }
-            names.push(identifier(&output.name, &names));
         }
         self.unknown(graph);
         if !self.refusals.is_empty() {
             return Err(self.refusals);
         }
         let Params::Model(mut declared) = self.params else { unreachable!("the graph's own parameters") };
+        let made = declared.finished(self.graph);
         place(&mut declared.params);
-        let results = if names.len() == 1 { Results::One } else { Results::Tuple };
-        let signature = signature(&args, &dims, &self.graph);
+        let results = if graph.output.len() == 1 { Results::One } else { Results::Tuple };
+        let signature = signature(&args, &dims, &made);
         let function = Function {
             name: Ident::new("forward", self.span),
             signature,
@@ -356,7 +388,7 @@ impl<'f> Importer<'f> {
             frozen: vec![],
             in_session: false,
             effects: vec![],
-            graph: self.graph,
+            graph: made,
         };
         Ok(Imported { function, params: declared.params, tensors: declared.tensors, float: self.float })
     }

@@ -7,7 +7,7 @@ use super::operand::{Known, Operand};
 use super::operators::Operator;
 use super::params::Params;
 use super::proto::{AttributeProto, NodeProto};
-use super::{Failure, element};
+use super::{Failure, element, symbolic};
 use crate::ir::attr::Attr;
 use crate::ir::prim::{MapOp, Prim, Scalar};
 use crate::ir::{DType, Dim, Type, Value};
@@ -29,7 +29,7 @@ pub(super) struct Node<'n> {
     pub(super) inputs: Vec<Option<Operand>>,
     /// Where tensors go that the graph reads.
     pub(super) params: &'n mut Params,
-    /// The first type of memory that was computed in a wider one.
+    /// The type of memory of the first argument, which is that of the results, where it was computed with in a wider one.
     pub(super) stored: Option<DType>,
 }
 
@@ -68,7 +68,7 @@ impl Node<'_> {
             return Ok(value);
         }
         let dtype = self.b.dtype(value);
-        self.stored.get_or_insert(dtype);
+        self.stored = self.stored.or((k == 0).then_some(dtype));
         Ok(self.b.convert(value, dtype.computed())?)
     }
 
@@ -123,8 +123,8 @@ impl Node<'_> {
         Ok(match self.operand(k)? {
             Operand::Value(value) => self.b.ty(value).clone(),
             Operand::Known(known) => known.ty.clone(),
-            Operand::Dims(shape, _) => {
-                Type::new(DType::I64, shape.iter().map(|&extent| Dim::from(extent as i64)).collect::<Vec<_>>())
+            Operand::Dims(dims) => {
+                Type::new(dims.dtype, dims.shape.iter().map(|&extent| Dim::from(extent as i64)).collect::<Vec<_>>())
             }
         })
     }
@@ -133,7 +133,7 @@ impl Node<'_> {
     pub(super) fn known(&self, k: usize) -> Option<Rc<Known>> {
         match self.inputs.get(k)?.as_ref()? {
             Operand::Known(known) => Some(known.clone()),
-            Operand::Value(_) | Operand::Dims(..) => None,
+            Operand::Value(_) | Operand::Dims(_) => None,
         }
     }
 
@@ -225,6 +225,13 @@ impl Node<'_> {
         tensor.map(element::tensor).transpose()
     }
 
+    /// A tensor of the file, which may be large, where it is given.
+    pub(super) fn large_tensor(&self, name: &str) -> Made<Option<Known>> {
+        let tensor = self.attribute(name).and_then(|attribute| attribute.t.as_ref());
+        let result = self.proto.output.first().map_or("", String::as_str);
+        tensor.map(|tensor| Known::constant(tensor, result)).transpose()
+    }
+
     /// An element type, where it is given.
     pub(super) fn dtype(&self, name: &str) -> Made<Option<DType>> {
         self.attribute(name).map(|attribute| element::dtype(attribute.i)).transpose()
@@ -308,6 +315,12 @@ impl Node<'_> {
         let is_negative = self.b.with(MapOp::Lt, index, 0.0)?;
         let index = self.b.select(is_negative, from_end, index)?;
         Ok(self.b.index(index)?)
+    }
+
+    /// A number that named dimensions decide, and that may be negative.
+    pub(super) fn extent(&mut self, dim: &Dim, dtype: DType) -> Made {
+        let number = symbolic::number(&mut self.b, dim)?;
+        Ok(self.b.convert(number, dtype)?)
     }
 
     /// A tensor of one value.

@@ -5,9 +5,16 @@ use super::{Failure, element};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type, Value};
 use crate::oracle::{Data, Tensor};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::rc::Rc;
+
+/// The most elements of a `Constant` node of floats that are numbers of a formula (bounds, scales, a matrix of colours); more are a
+/// weight.
+const OF_A_FORMULA: usize = 16;
+
+/// The most integers of an initialiser that are computed with at build time wherever that is possible; more are a weight.
+const OF_A_TABLE: usize = 1 << 12;
 
 /// A value of an ONNX graph.
 #[derive(Clone, Debug)]
@@ -16,20 +23,37 @@ pub(super) enum Operand {
     Value(Value),
     /// A tensor that is known at build time.
     Known(Rc<Known>),
-    /// Integers of which some are named dimensions, row-major: what operators make of shapes.
-    Dims(Vec<usize>, Vec<Dim>),
+    /// Numbers of which some depend on named dimensions: what operators make of shapes.
+    Dims(Dims),
+}
+
+/// Numbers of which some depend on named dimensions.
+#[derive(Clone, Debug)]
+pub(super) struct Dims {
+    /// Their type.
+    pub(super) dtype: DType,
+    /// The shape of the tensor.
+    pub(super) shape: Vec<usize>,
+    /// The numbers, row-major, each multiplied by `over`.
+    pub(super) dims: Vec<Dim>,
+    /// What they are divided by: 1 where they are integers.
+    pub(super) over: i64,
 }
 
 /// A tensor that is known at build time. That of an initialiser is decoded when its elements are asked for, as those of weights are
 /// not while a graph is read.
 #[derive(Debug)]
 pub struct Known {
-    /// What the file calls it, where it is an initialiser; empty for what was computed.
+    /// What the file calls it, where it is an initialiser or a constant that is as large as one; empty for what was computed.
     pub(super) name: String,
     /// Its type.
     pub(super) ty: Type,
     proto: TensorProto,
     tensor: OnceCell<Tensor>,
+    /// What it is in the graph and the weights that it was computed from, where it was.
+    made: Option<(Value, Vec<Rc<Known>>)>,
+    /// Whether what the program is depends on its elements.
+    decides: Cell<bool>,
 }
 
 impl Known {
@@ -38,39 +62,98 @@ impl Known {
     /// # Errors
     /// Where its elements are not what its type says.
     pub(super) fn initializer(proto: &TensorProto) -> Result<Known, Failure> {
+        Known::of_file(proto, proto.name.clone())
+    }
+
+    /// The tensor of a `Constant` node with a result of that name.
+    ///
+    /// # Errors
+    /// As of [`Known::initializer`].
+    pub(super) fn constant(proto: &TensorProto, name: &str) -> Result<Known, Failure> {
+        let known = Known::of_file(proto, String::new())?;
+        let is_weight = known.ty.dtype.is_float() && known.len() > OF_A_FORMULA || known.is_table();
+        Ok(if is_weight { Known { name: name.to_owned(), ..known } } else { known })
+    }
+
+    fn of_file(proto: &TensorProto, name: String) -> Result<Known, Failure> {
         let ty = element::checked(proto)?;
-        Ok(Known { name: proto.name.clone(), ty, proto: proto.clone(), tensor: OnceCell::new() })
+        Ok(Known { name, ty, proto: proto.clone(), tensor: OnceCell::new(), made: None, decides: Cell::new(false) })
     }
 
     /// A tensor of that name.
     pub(super) fn named(name: &str, tensor: Tensor) -> Known {
         let shape: Vec<Dim> = tensor.shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
         let ty = Type::new(tensor.data.dtype(), shape);
-        Known { name: name.to_owned(), ty, proto: TensorProto::default(), tensor: OnceCell::from(tensor) }
+        let (proto, tensor) = (TensorProto::default(), OnceCell::from(tensor));
+        Known { name: name.to_owned(), ty, proto, tensor, made: None, decides: Cell::new(false) }
     }
 
-    /// Where its elements are in the bytes of the file that it was read from, if that holds floats as they are.
+    /// What a value of the graph is as long as the weights are those of the file.
+    pub(super) fn of_weights(tensor: Tensor, value: Value, weights: Vec<Rc<Known>>) -> Known {
+        Known { made: Some((value, weights)), ..Known::named("", tensor) }
+    }
+
+    /// The value of the graph that it is, where weights are computed with.
+    pub(super) fn value(&self) -> Option<Value> {
+        self.made.as_ref().map(|(value, _)| *value)
+    }
+
+    /// How many elements it has.
+    pub(super) fn len(&self) -> usize {
+        self.ty.count().as_const().unwrap_or(0) as usize
+    }
+
+    /// Whether it is large and lies in the file.
+    fn is_table(&self) -> bool {
+        self.len() > OF_A_TABLE && !self.proto.raw_data.is_empty()
+    }
+
+    /// Whether it may be another one in another file, so that what reads it stays in the graph.
+    pub(super) fn is_weight(&self) -> bool {
+        let is_named = !self.name.is_empty() && (self.ty.dtype.is_float() && self.ty.rank() > 0 || self.is_table());
+        is_named || self.made.is_some()
+    }
+
+    /// Where its elements are in the bytes of the file that it was read from, if that holds them as they are, and nothing but values
+    /// depends on them.
     pub(super) fn place(&self, file: &[u8]) -> Option<Range<usize>> {
         let raw = &self.proto.raw_data;
         let start = raw.as_ptr().addr().checked_sub(file.as_ptr().addr())?;
         let is_inside = !raw.is_empty() && start.checked_add(raw.len())? <= file.len();
-        (is_inside && self.ty.dtype.is_float()).then(|| start..start + raw.len())
+        (is_inside && !self.decides.get()).then(|| start..start + raw.len())
     }
 
-    /// Its elements.
-    pub fn tensor(&self) -> &Tensor {
+    /// What tells it from others: where its elements are.
+    pub(super) fn address(&self) -> usize {
+        let raw = &self.proto.raw_data;
+        if raw.is_empty() { std::ptr::from_ref(self).addr() } else { raw.as_ptr().addr() }
+    }
+
+    /// Its elements, on which no decision is to depend.
+    pub fn elements(&self) -> &Tensor {
         self.tensor.get_or_init(|| match element::tensor(&self.proto) {
             Ok(tensor) => tensor,
             Err(why) => unreachable!("it was checked: {why}"),
         })
     }
 
-    /// The only element, if all are the same. Of weights nobody asks: what a program is does not depend on them.
+    /// Its elements, on which the program depends from now on.
+    pub(super) fn tensor(&self) -> &Tensor {
+        let mut rest = vec![self];
+        while let Some(known) = rest.pop() {
+            if !known.decides.replace(true) {
+                rest.extend(known.made.iter().flat_map(|(_, weights)| weights.iter().map(Rc::as_ref)));
+            }
+        }
+        self.elements()
+    }
+
+    /// The only element, if all are the same, which is then part of the program. Of weights nobody asks.
     pub(super) fn uniform(&self) -> Option<Scalar> {
-        if !self.name.is_empty() && self.ty.dtype.is_float() && self.ty.rank() > 0 {
+        if self.is_weight() {
             return None;
         }
-        let data = &self.tensor().data;
+        let data = &self.elements().data;
         let first = (!data.is_empty()).then(|| data.element(0))?;
         (1..data.len()).all(|at| data.element(at) == first).then_some(first)
     }
@@ -84,24 +167,47 @@ impl Operand {
 
     /// Integers as i64, known ones as a tensor.
     pub(super) fn dims(shape: Vec<usize>, dims: Vec<Dim>) -> Operand {
-        let numbers: Option<Vec<i128>> = dims.iter().map(|dim| dim.as_const().map(i128::from)).collect();
-        match numbers {
-            Some(numbers) => Operand::known(Tensor::new(shape, Data::Int(DType::I64, numbers))),
-            None => Operand::Dims(shape, dims),
-        }
+        Dims::integers(DType::I64, shape, dims).into()
     }
 
     /// The elements as integers.
     pub(super) fn as_dims(&self) -> Option<Vec<Dim>> {
         match self {
-            Operand::Value(_) => None,
-            Operand::Dims(_, dims) => Some(dims.clone()),
+            Operand::Dims(Dims { dtype, dims, .. }) if !dtype.is_float() => Some(dims.clone()),
+            Operand::Value(_) | Operand::Dims(_) => None,
             Operand::Known(known) if known.ty.dtype.is_float() => None,
             Operand::Known(known) => match &known.tensor().data {
                 Data::Int(_, numbers) => numbers.iter().map(|&n| i64::try_from(n).ok().map(Dim::from)).collect(),
                 Data::Bool(bits) => Some(bits.iter().map(|&bit| i64::from(bit).into()).collect()),
                 Data::Float(..) => None,
             },
+        }
+    }
+}
+
+impl Dims {
+    /// Integers as numbers of a type.
+    pub(super) fn integers(dtype: DType, shape: Vec<usize>, dims: Vec<Dim>) -> Dims {
+        Dims { dtype, shape, dims, over: 1 }
+    }
+
+    /// Others of the same type.
+    pub(super) fn like(&self, shape: Vec<usize>, dims: Vec<Dim>) -> Operand {
+        Dims { dtype: self.dtype, shape, dims, over: self.over }.into()
+    }
+}
+
+impl From<Dims> for Operand {
+    fn from(dims: Dims) -> Operand {
+        let number = |dim: &Dim| dim.as_const().map(|n| n as f64 / dims.over as f64);
+        let integer = |dim: &Dim| dim.as_const().map(i128::from);
+        let data = match dims.dtype.is_float() {
+            true => dims.dims.iter().map(number).collect::<Option<_>>().map(|all| Data::Float(dims.dtype, all)),
+            false => dims.dims.iter().map(integer).collect::<Option<_>>().map(|all| Data::Int(dims.dtype, all)),
+        };
+        match data {
+            Some(data) => Operand::known(Tensor::new(dims.shape, data)),
+            None => Operand::Dims(dims),
         }
     }
 }

@@ -1,24 +1,26 @@
 //! What a graph reads that the file knows: constants in, literals and parameters out.
 //!
 //! Always: a constant of one value is a literal; any other is a parameter, as nothing grows with the elements of weights, and so is
-//! every initialiser of floats, whatever its elements are. Parameters have one type, that of the model: numbers of other types lie in
-//! it exactly, integers of many bits as parts of 24.
+//! every weight, whatever its elements are. Parameters have one type, that of the model: numbers of other types lie in it exactly,
+//! integers of many bits as parts of 24. No two have one name, and none a `*`, which stands for an index in names of the runtime.
 
-use super::names::identifier;
+use super::names::Names;
 use super::node::Made;
 use super::operand::{Known, Operand};
+use super::symbolic;
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Kind, Type, Value};
+use crate::ir::{DType, Graph, Kind, Type, Value};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Where tensors go that a graph reads.
 pub(super) enum Params {
     /// They become arguments of a graph that is evaluated at once.
-    Inputs(Vec<Tensor>),
+    Inputs(Vec<Rc<Known>>),
     /// They become parameters of a model.
     Model(Declared),
 }
@@ -31,10 +33,17 @@ pub(super) struct Declared {
     pub(super) params: Vec<Param>,
     /// What they are, in their order.
     pub(super) tensors: Vec<Rc<Known>>,
-    /// The fields that they are.
-    fields: Vec<String>,
-    /// The values of those that have been read, by the address of what is known.
-    read: BTreeMap<usize, (Rc<Known>, Value)>,
+    /// Those that have been read, by the address of what is known.
+    read: BTreeMap<usize, Read>,
+}
+
+/// A known tensor that has been read.
+struct Read {
+    /// It keeps its address.
+    _known: Rc<Known>,
+    value: Value,
+    /// The parameters that it is.
+    params: Range<usize>,
 }
 
 /// An f32 holds integers up to this one exactly.
@@ -46,36 +55,21 @@ impl Params {
         match operand {
             Operand::Value(value) => Ok(*value),
             Operand::Known(known) => self.known(b, known, false),
-            Operand::Dims(shape, dims) => {
-                let mut elements = vec![];
-                for dim in dims {
-                    let extent = b.extent_u32(dim)?;
-                    let element = b.convert(extent, DType::I64)?;
-                    elements.push(b.reshape(element, &[1.into()])?);
-                }
-                let all = b.prim(Prim::Concat { axis: 0 }, &elements)?;
-                let shape: Vec<Dim> = shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
-                Ok(b.reshape(all, &shape)?)
-            }
+            Operand::Dims(dims) => symbolic::value(b, dims),
         }
     }
 
-    /// A known tensor as a value, which training changes if it is an initialiser of floats, and not `fixed`.
+    /// A known tensor as a value, which training changes if it is a weight of floats, and nothing reads it as `fixed`.
     pub(super) fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
         match self {
             Params::Inputs(inputs) => {
-                inputs.push(known.tensor().clone());
+                inputs.push(known.clone());
                 Ok(b.graph.push(Kind::Input(inputs.len() - 1), vec![], Some(known.ty.clone()), b.span))
             }
-            Params::Model(declared) => {
-                let address = Rc::as_ptr(known).addr();
-                if let Some((_, value)) = declared.read.get(&address) {
-                    return Ok(*value);
-                }
-                let value = declared.read(b, known, fixed)?;
-                declared.read.insert(address, (known.clone(), value));
-                Ok(value)
-            }
+            Params::Model(declared) => match known.value() {
+                Some(value) => Ok(value),
+                None => declared.known(b, known, fixed),
+            },
         }
     }
 }
@@ -83,10 +77,25 @@ impl Params {
 impl Declared {
     /// None yet, of that type.
     pub(super) fn new(float: DType) -> Declared {
-        Declared { float, params: vec![], tensors: vec![], fields: vec![], read: BTreeMap::new() }
+        Declared { float, params: vec![], tensors: vec![], read: BTreeMap::new() }
     }
 
-    fn read(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
+    fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
+        let address = known.address();
+        if !self.read.contains_key(&address) {
+            let first = self.params.len();
+            let value = self.read(b, known)?;
+            let params = first..self.params.len();
+            self.read.insert(address, Read { _known: known.clone(), value, params });
+        }
+        let Some(read) = self.read.get(&address) else { unreachable!("it was put there") };
+        if fixed {
+            self.params[read.params.clone()].iter_mut().for_each(|param| param.trained = false);
+        }
+        Ok(read.value)
+    }
+
+    fn read(&mut self, b: &mut Builder<'_>, known: &Rc<Known>) -> Made {
         let ty = &known.ty;
         if let Some(scalar) = known.uniform() {
             let scalar = b.prim(Prim::Const(scalar), &[])?;
@@ -95,19 +104,14 @@ impl Declared {
         if ty.count().is(0) {
             return Ok(b.full(ty.dtype, &ty.shape, 0.0)?);
         }
-        if ty.dtype.is_float() {
-            let trained = !known.name.is_empty() && !fixed;
-            let value = self.declare(b, known, trained);
-            return Ok(b.convert(value, ty.dtype)?);
+        if ty.dtype.is_integer()
+            && let Data::Int(_, numbers) = &known.elements().data
+            && numbers.iter().any(|n| n.abs() > EXACT)
+        {
+            return self.in_parts(b, known, numbers);
         }
-        match &known.tensor().data {
-            Data::Int(_, all) if all.iter().any(|n| n.abs() > EXACT) => self.in_parts(b, known, all),
-            data => {
-                let numbers = Tensor::new(known.tensor().shape.clone(), Data::Float(DType::F32, data.numbers()));
-                let value = self.declare(b, &Rc::new(Known::named(&known.name, numbers)), false);
-                Ok(b.convert(value, ty.dtype)?)
-            }
-        }
+        let value = self.declare(b, known, &known.name, ty.dtype.is_float() && !known.name.is_empty());
+        Ok(b.convert(value, ty.dtype)?)
     }
 
     /// Integers of many bits.
@@ -116,9 +120,9 @@ impl Declared {
         for first in [0, 24, 48] {
             let part = |n: &i128| (n.cast_unsigned() >> first & (EXACT as u128 - 1)) as f64;
             let part = Data::Float(DType::F32, numbers.iter().map(part).collect());
-            let part =
-                Known::named(&format!("{}.{first}", known.name), Tensor::new(known.tensor().shape.clone(), part));
-            let value = self.declare(b, &Rc::new(part), false);
+            let part = Known::named(&known.name, Tensor::new(known.elements().shape.clone(), part));
+            let name = if known.name.is_empty() { String::new() } else { format!("{}.{first}", known.name) };
+            let value = self.declare(b, &Rc::new(part), &name, false);
             let value = b.convert(value, DType::U64)?;
             let value = b.with(MapOp::Shl, value, f64::from(first))?;
             whole = Some(whole.map_or(Ok(value), |whole| b.map(MapOp::Or, &[whole, value]))?);
@@ -127,17 +131,14 @@ impl Declared {
         Ok(b.convert(whole, known.ty.dtype)?)
     }
 
-    /// A parameter of that name, or of a number where it has none.
-    fn declare(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, trained: bool) -> Value {
+    /// A parameter that is to have that name.
+    fn declare(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, name: &str, trained: bool) -> Value {
         let id = ParamId(self.params.len() as u32);
-        let name = if known.name.is_empty() { format!("constant_{}", id.0) } else { known.name.clone() };
         let ty = Type::new(self.float, known.ty.shape.clone());
-        let field = identifier(&name, &self.fields);
-        self.fields.push(field.clone());
         self.tensors.push(known.clone());
         self.params.push(Param {
-            fields: vec![field],
-            name,
+            fields: vec![],
+            name: name.to_owned(),
             ty: ty.clone(),
             stack: vec![],
             init: Init::Zeros,
@@ -147,5 +148,60 @@ impl Declared {
             span: b.span,
         });
         b.graph.push(Kind::Param(id), vec![], Some(ty), b.span)
+    }
+
+    /// A graph without what none of its results needs; of the parameters those are left that it reads, and have names then.
+    pub(super) fn finished(&mut self, graph: Graph) -> Graph {
+        let mut live = vec![false; graph.nodes.len()];
+        graph.outputs.iter().for_each(|output| live[output.0 as usize] = true);
+        for value in graph.values().rev() {
+            if live[value.0 as usize] {
+                graph.node(value).args.iter().for_each(|arg| live[arg.0 as usize] = true);
+            }
+        }
+        let (mut made, mut new, mut ids) = (Graph::default(), vec![], BTreeMap::new());
+        for (mut node, live) in graph.nodes.into_iter().zip(live) {
+            // Arguments stay, as callers give them.
+            if !live && !matches!(node.kind, Kind::Input(_)) {
+                new.push(Value(u32::MAX));
+                continue;
+            }
+            node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
+            renumber(&mut node.kind, &mut ids);
+            made.nodes.push(node);
+            new.push(Value(made.nodes.len() as u32 - 1));
+        }
+        made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
+        let mut old: Vec<(ParamId, ParamId)> = ids.into_iter().map(|(old, new)| (new, old)).collect();
+        old.sort_unstable();
+        self.params = old.iter().map(|(_, old)| self.params[old.0 as usize].clone()).collect();
+        self.tensors = old.iter().map(|(_, old)| self.tensors[old.0 as usize].clone()).collect();
+        name(&mut self.params, &self.tensors);
+        made
+    }
+}
+
+/// Names parameters: what the file calls them, and what it has no name for by numbers, so that no name of the file is another one's.
+fn name(params: &mut [Param], tensors: &[Rc<Known>]) {
+    let (mut names, mut fields) = (Names::default(), Names::default());
+    for of_file in [true, false] {
+        for (k, (param, known)) in params.iter_mut().zip(tensors).enumerate() {
+            if (!known.name.is_empty() && param.name == known.name) == of_file {
+                let wanted = if param.name.is_empty() { format!("constant_{k}") } else { param.name.replace('*', "_") };
+                param.name = names.unique(wanted);
+                param.fields = vec![fields.identifier(&param.name)];
+            }
+        }
+    }
+}
+
+/// Numbers parameters in the order in which they are met, in bodies too.
+fn renumber(kind: &mut Kind, ids: &mut BTreeMap<ParamId, ParamId>) {
+    if let Kind::Param(id) = kind {
+        let next = ParamId(ids.len() as u32);
+        *id = *ids.entry(*id).or_insert(next);
+    }
+    for body in kind.bodies_mut() {
+        body.nodes.iter_mut().for_each(|node| renumber(&mut node.kind, ids));
     }
 }

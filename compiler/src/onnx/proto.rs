@@ -79,6 +79,9 @@ pub struct NodeProto {
     /// The operator's domain.
     #[prost(string, tag = "7")]
     pub domain: String,
+    /// Which of several functions of that name it calls.
+    #[prost(string, tag = "8")]
+    pub overload: String,
 }
 
 /// An attribute. Which field holds the value, `type` says.
@@ -111,6 +114,9 @@ pub struct AttributeProto {
     /// Texts.
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub strings: Vec<Bytes>,
+    /// Graphs.
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<GraphProto>,
     /// Which of these it is: a number of `AttributeType`.
     #[prost(int32, tag = "20")]
     pub r#type: i32,
@@ -266,6 +272,9 @@ pub struct FunctionProto {
     /// Attributes that calls may leave out.
     #[prost(message, repeated, tag = "11")]
     pub attribute_proto: Vec<AttributeProto>,
+    /// What tells it from others of its name.
+    #[prost(string, tag = "13")]
+    pub overload: String,
 }
 
 /// Numbers of attribute types.

@@ -1,7 +1,7 @@
 //! Where the parameters of an imported model are: a file and what was read of it in, places in that file out.
 //!
-//! Always: weights are never copied into the program as tokens; what the file does not hold as it is, integers and what was computed at
-//! build time, is, and is small.
+//! Always: weights are never copied into the program as tokens; what the file does not hold as it is, and that on which the program
+//! itself depends, is, and is small.
 
 use super::Refusal;
 use super::operand::Known;
@@ -25,8 +25,11 @@ pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal)
             None => constant(&mut origin.constants, param.ty.dtype, known),
         };
         if origin.constants.len() > MOST {
-            let reason =
-                format!("the elements of `{}` are not raw data, and too many to be part of a program", known.name);
+            let reason = format!(
+                "the elements of `{}` are no raw data of the file, or decide what the program is, and with those of others like it \
+                 they are more than the {MOST} bytes that a program holds",
+                param.name
+            );
             return Err(Refusal::of_file(reason));
         }
         origin.tensors.push(held);
@@ -38,7 +41,7 @@ pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal)
 /// Puts a tensor behind the others that the program holds, as elements of the parameters' type.
 fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Held {
     let start = constants.len();
-    for number in known.tensor().data.numbers() {
+    for number in known.elements().data.numbers() {
         match dtype {
             DType::F64 => constants.extend(number.to_le_bytes()),
             _ => constants.extend((number as f32).to_le_bytes()),

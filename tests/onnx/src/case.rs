@@ -65,8 +65,9 @@ impl Case {
 
 /// What a parameter is, as numbers of the parameters' type.
 fn of_type(known: &Known, param: &Param) -> Tensor {
-    let tensor = known.tensor();
-    Tensor::new(tensor.shape.clone(), oracle::Data::Float(param.ty.dtype, tensor.data.numbers()))
+    let (tensor, dtype) = (known.elements(), param.ty.dtype);
+    let numbers = tensor.data.numbers().into_iter().map(|number| dtype.nearest(number)).collect();
+    Tensor::new(tensor.shape.clone(), oracle::Data::Float(dtype, numbers))
 }
 
 impl Data {

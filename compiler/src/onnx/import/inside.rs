@@ -100,10 +100,13 @@ impl<'f> Importer<'f> {
     }
 }
 
-/// A node of a function with the attributes of a call in the places that stand for them.
+/// A node of a function, and those of graphs inside of it, with the attributes of a call in the places that stand for them.
 fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeProto {
     let mut node = node.clone();
     node.attribute.retain_mut(|attribute| {
+        for graph in attribute.g.iter_mut().chain(&mut attribute.graphs) {
+            graph.node.iter_mut().for_each(|node| *node = called(node, function, call));
+        }
         if attribute.ref_attr_name.is_empty() {
             return true;
         }

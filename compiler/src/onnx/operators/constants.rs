@@ -8,9 +8,10 @@ use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::{DType, Dim};
 use crate::oracle::{Data, Tensor};
 use std::f64::consts::PI;
+use std::rc::Rc;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    moves("Constant", |n| Ok(vec![Operand::known(constant(n)?)])),
+    moves("Constant", |n| Ok(vec![constant(n)?])),
     moves("ConstantOfShape", |n| one(of_shape(n))),
     moves("Range", range),
     moves("EyeLike", |n| one(eye_like(n))),
@@ -20,10 +21,15 @@ pub(super) const OPERATORS: &[Operator] = &[
     moves("MelWeightMatrix", mel_weights),
 ];
 
-fn constant(n: &Node<'_>) -> Made<Tensor> {
-    if let Some(tensor) = n.tensor("value")? {
-        return Ok(tensor);
+/// A large tensor is a weight with the name of the result.
+fn constant(n: &Node<'_>) -> Made<Operand> {
+    if let Some(known) = n.large_tensor("value")? {
+        return Ok(Operand::Known(Rc::new(known)));
     }
+    Ok(Operand::known(numbers(n)?))
+}
+
+fn numbers(n: &Node<'_>) -> Made<Tensor> {
     let integers = |ints: Vec<i64>| Data::Int(DType::I64, ints.into_iter().map(i128::from).collect());
     if let Some(x) = n.maybe_float("value_float") {
         return Ok(Tensor::new([], Data::Float(DType::F32, vec![x])));
@@ -73,9 +79,9 @@ fn range(n: &mut Node<'_>) -> Made<Vec<Operand>> {
     };
     let own = n.b.iota(&[count], 0)?;
     let own = n.b.convert(own, dtype)?;
-    let (start, delta) = (n.b.extent(own, &start), n.b.constant(own, delta as f64)?);
+    let (start, delta) = (n.extent(&start, dtype)?, n.b.constant(own, delta as f64)?);
     let steps = n.b.mul(own, delta)?;
-    one(Ok(n.b.add(steps, start?)?))
+    one(Ok(n.b.add(steps, start)?))
 }
 
 fn float_range(n: &mut Node<'_>, dtype: DType) -> Made<Vec<Operand>> {

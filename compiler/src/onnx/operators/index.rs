@@ -24,17 +24,17 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 /// Slices along an axis; of a shape, extents.
 fn gather(n: &mut Node<'_>) -> Made<Vec<Operand>> {
-    if let (Operand::Dims(of, dims), Operand::Known(at)) = (n.operand(0)?, n.operand(1)?)
-        && of.len() == 1
+    if let (Operand::Dims(of), Operand::Known(at)) = (n.operand(0)?, n.operand(1)?)
+        && of.shape.len() == 1
     {
-        let count = dims.len() as i64;
+        let count = of.dims.len() as i64;
         let pick = |at: f64| {
             let at = at as i64;
-            dims.get(usize::try_from(if at < 0 { at + count } else { at }).ok()?).cloned()
+            of.dims.get(usize::try_from(if at < 0 { at + count } else { at }).ok()?).cloned()
         };
         let picked: Option<Vec<Dim>> = at.tensor().data.numbers().into_iter().map(pick).collect();
         let picked = picked.ok_or_else(|| Failure::new("an index is beyond the shape"))?;
-        return Ok(vec![Operand::dims(at.tensor().shape.clone(), picked)]);
+        return Ok(vec![of.like(at.tensor().shape.clone(), picked)]);
     }
     let [x, index] = [n.arg(0)?, n.arg(1)?];
     let axis = n.axis(0, n.b.rank(x))?;

@@ -35,12 +35,13 @@ fn transpose(n: &mut Node<'_>) -> Made {
 /// Shapes are joined as lists of extents.
 fn concat(n: &mut Node<'_>) -> Made<Vec<Operand>> {
     let operands = (0..n.count()).map(|k| n.operand(k)).collect::<Made<Vec<Operand>>>()?;
-    if operands.iter().any(|operand| matches!(operand, Operand::Dims(..)))
+    let list = operands.iter().find_map(|operand| if let Operand::Dims(dims) = operand { Some(dims) } else { None });
+    if let Some(list) = list
         && let Some(lists) = operands.iter().map(Operand::as_dims).collect::<Option<Vec<_>>>()
         && (0..n.count()).all(|k| n.ty(k).is_ok_and(|ty| ty.rank() == 1))
     {
         let dims = lists.concat();
-        return Ok(vec![Operand::dims(vec![dims.len()], dims)]);
+        return Ok(vec![list.like(vec![dims.len()], dims)]);
     }
     let args = n.args()?;
     let rank = args.first().map_or(0, |&arg| n.b.rank(arg));
@@ -111,8 +112,21 @@ fn symbolic_cut(extent: &Dim, start: &Dim, end: &Dim, step: i64) -> Made<(Cut, b
         Some(at) => Some(at.into()),
         None => Some(at.clone()),
     };
-    match (step, resolve(start, false), resolve(end, true)) {
-        (1, Some(start), Some(end)) => Ok((Cut { len: end - start.clone(), start, step: 1 }, false)),
+    let is_last = start.is(-1) || start.as_const().is_some_and(|at| at >= i64::from(i32::MAX));
+    let is_before = end.as_const().is_some_and(|at| at <= i64::from(i32::MIN));
+    let size = step.saturating_abs();
+    match (resolve(start, false), resolve(end, true)) {
+        (Some(start), Some(end)) if step > 0 => {
+            let len = end - start.clone();
+            let step = if len.is(1) { 1 } else { step };
+            Ok((Cut { len: len.ceil_div(step), start, step }, false))
+        }
+        // Backwards over all of it; the last element of the cut is its first one.
+        _ if is_last && is_before => {
+            let len = extent.ceil_div(size);
+            let start = extent.clone() - Dim::from(1) - (len.clone() - Dim::from(1)) * Dim::from(size);
+            Ok((Cut { start, len, step: size }, true))
+        }
         _ => Err(Failure::new(format!("a cut of {extent} elements with a step of {step} is not supported"))),
     }
 }
@@ -144,11 +158,14 @@ fn slice(n: &mut Node<'_>) -> Made<Vec<Operand>> {
         cuts[axis] = own;
         flipped.extend(is_flipped.then_some(axis));
     }
-    if let (Operand::Dims(_, dims), [Cut { start, len, step }], true) = (n.operand(0)?, &cuts[..], flipped.is_empty())
+    if let (Operand::Dims(of), [Cut { start, len, step }]) = (n.operand(0)?, &cuts[..])
         && let (Some(start), Some(len)) = (start.as_const(), len.as_const())
     {
-        let part: Vec<Dim> = (0..len).map(|k| dims[(start + k * step) as usize].clone()).collect();
-        return Ok(vec![Operand::dims(vec![part.len()], part)]);
+        let mut part: Vec<Dim> = (0..len).map(|k| of.dims[(start + k * step) as usize].clone()).collect();
+        if !flipped.is_empty() {
+            part.reverse();
+        }
+        return Ok(vec![of.like(vec![part.len()], part)]);
     }
     let x = n.arg(0)?;
     let part = n.b.prim(Prim::Slice(cuts), &[x])?;

@@ -47,10 +47,12 @@ fn shape(n: &mut Node<'_>) -> Made<Operand> {
 fn with_shape(n: &mut Node<'_>, find: fn(&mut Node<'_>, &[Dim]) -> Made<Vec<Dim>>) -> Made<Vec<Operand>> {
     let own = n.ty(0)?.shape;
     let shape = find(n, &own)?;
-    if let Operand::Dims(_, dims) = n.operand(0)?
-        && let Some(shape) = shape.iter().map(|dim| dim.as_const().map(|n| n as usize)).collect::<Option<Vec<usize>>>()
+    let known = |dim: &Dim| dim.as_const().and_then(|n| usize::try_from(n).ok());
+    if let Operand::Dims(own) = n.operand(0)?
+        && let Some(shape) = shape.iter().map(known).collect::<Option<Vec<usize>>>()
+        && shape.iter().try_fold(1usize, |all, &extent| all.checked_mul(extent)) == Some(own.dims.len())
     {
-        return Ok(vec![Operand::dims(shape, dims)]);
+        return Ok(vec![own.like(shape, own.dims.clone())]);
     }
     let x = n.arg(0)?;
     one(Ok(n.b.reshape(x, &shape)?))
