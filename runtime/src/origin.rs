@@ -1,7 +1,7 @@
 //! The file that a model was imported from: its bytes in, the parameters out. Always: a file with other bytes than those of the build,
-//! but for the parameters, is an error before any parameter is read.
+//! but for the parameters, is an error before any parameter is read, and each parameter is read, or an error.
 
-use alloc::{collections::BTreeMap, format, string::ToString, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use std::{
     fs::File,
     io::{BufReader, Cursor, Read, Seek, SeekFrom},
@@ -12,10 +12,11 @@ use crate::{
     device::{Compiled, Cpu},
     error::{Error, Result},
     float::Float,
-    safetensors::Reader,
-    storage::fill,
+    safetensors::{Entry, Reader},
+    spec::Instance,
     weights::Weights,
 };
+use precast_cpu::Words;
 
 /// What the compiler says about a file that a model was imported from.
 #[derive(Debug)]
@@ -68,10 +69,21 @@ fn read<T: Float, C: Compiled>(
     file: impl Read + Seek + Send + 'static,
     origin: &Origin,
 ) -> Result<Weights<Cpu, T>> {
-    let names = C::SPEC.parameters.iter().zip(origin.tensors);
-    let places: BTreeMap<_, _> = names.map(|(spec, held)| (spec.name.to_string(), (spec.shape, held))).collect();
-    let mut reader = Reader::of_places(path, file, origin.constants, &places);
-    Ok(Weights::new(C::SPEC, Cpu, fill::<T>(C::SPEC, "", &mut reader)?))
+    let mut reader = Reader::of_places(path, file, origin.constants);
+    let mut words = Words::zeroed(C::SPEC.words::<T>())?;
+    let instances: Vec<Instance> = C::SPEC.instances().collect();
+    let format = |reason: String| Error::Format { path: path.into(), reason };
+    if instances.len() != origin.tensors.len() {
+        let (model, wanted, found) = (C::SPEC.name, instances.len(), origin.tensors.len());
+        return Err(format(format!("`{model}` has {wanted} parameters, and {found} are known")));
+    }
+    for (instance, held) in instances.iter().zip(origin.tensors) {
+        let (name, shape) = (instance.name.clone(), instance.spec.shape);
+        let entry = Entry::of_place(name, shape, held);
+        let entry = entry.ok_or_else(|| format(format!("`{}` is not where it is looked for", instance.name)))?;
+        reader.read_numbers(&entry, instance.values_mut::<T>(words.as_mut_slice()))?;
+    }
+    Ok(Weights::new(C::SPEC, Cpu, words))
 }
 
 /// FNV-1a of all that stands between the parameters.

@@ -222,8 +222,11 @@ impl<'f> Importer<'f> {
             }
             let name = name_of(input, axis, dim.value.as_ref());
             let names = &mut self.dim_names;
-            let dim = self.dims.entry(name.clone()).or_insert_with(|| Dim::name(names.identifier(&name)));
-            extents.push(dim.clone());
+            let dim = self.dims.entry(name.clone()).or_insert_with(|| Dim::name(names.identifier(&name))).clone();
+            if let Some(number) = dim.as_const() {
+                element::shape(&[number])?;
+            }
+            extents.push(dim);
         }
         Ok(Type::new(element::dtype(tensor.elem_type.into())?, extents))
     }

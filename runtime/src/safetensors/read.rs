@@ -53,6 +53,16 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// A tensor at a known place of a file, or of constants, if that has as many bytes.
+    pub(crate) fn of_place(name: String, shape: &[usize], held: &Held) -> Option<Self> {
+        let Held { dtype, in_program, start, end } = *held;
+        let bytes = shape.iter().try_fold(size(dtype)?, |bytes, &extent| bytes.checked_mul(extent))?;
+        let (dtype, shape, shard) = (dtype.into(), shape.to_vec(), usize::from(in_program));
+        (end.checked_sub(start) == Some(bytes)).then_some(Entry { name, dtype, shape, shard, start, end })
+    }
+}
+
 /// Bytes that are converted at a time.
 const CHUNK: usize = 4096;
 
@@ -73,21 +83,11 @@ pub(super) struct Values {
 }
 
 impl Reader {
-    /// Reads tensors at known places of a file, or of constants.
-    pub(crate) fn of_places(
-        path: &Path,
-        file: impl Read + Seek + Send + 'static,
-        constants: &'static [u8],
-        places: &BTreeMap<String, (&'static [usize], &Held)>,
-    ) -> Self {
-        let entry = |(name, (shape, held)): (&String, &(&[usize], &Held))| {
-            let Held { start, end, .. } = **held;
-            let (dtype, shard) = (held.dtype.into(), usize::from(held.in_program));
-            (name.clone(), Entry { name: name.clone(), dtype, shape: shape.to_vec(), shard, start, end })
-        };
+    /// Reads tensors at known places of a file, or of constants, which have no header.
+    pub(crate) fn of_places(path: &Path, file: impl Read + Seek + Send + 'static, constants: &'static [u8]) -> Self {
         let shard = |source: Box<dyn Source>| Values { path: path.into(), source, start: 0 };
         let shards = vec![shard(Box::new(file)), shard(Box::new(Cursor::new(constants)))];
-        Reader { path: path.into(), metadata: BTreeMap::new(), tensors: places.iter().map(entry).collect(), shards }
+        Reader { path: path.into(), metadata: BTreeMap::new(), tensors: BTreeMap::new(), shards }
     }
 
     /// Opens a file, or all files that an index names.
@@ -142,6 +142,11 @@ impl Reader {
         self.shards[entry.shard].read(entry, values)
     }
 
+    /// Reads a tensor of numbers of any type as floats: integers that these do not hold exactly are an error.
+    pub(crate) fn read_numbers<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
+        self.shards[entry.shard].read_numbers(entry, values)
+    }
+
     /// Reads the values of a tensor as they are, into as many bytes as it has.
     pub(crate) fn read_bytes(&mut self, entry: &Entry, bytes: &mut [u8]) -> Result<()> {
         self.shards[entry.shard].read_bytes(entry, bytes)
@@ -161,6 +166,40 @@ impl Values {
         }
     }
 
+    fn read_numbers<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
+        self.seek(entry)?;
+        match entry.dtype.as_str() {
+            "F32" | "F16" | "BF16" => self.read(entry, values),
+            dtype if dtype == T::DTYPE => self.read(entry, values),
+            "F8_E4M3" => self.convert(entry, values, |[byte]| half::from_f8_e4m3(byte).into()),
+            "BOOL" => self.convert(entry, values, |[byte]| (byte != 0).into()),
+            "U8" => self.integers(entry, values, |bytes| u8::from_le_bytes(bytes).into()),
+            "I8" => self.integers(entry, values, |bytes| i8::from_le_bytes(bytes).into()),
+            "U16" => self.integers(entry, values, |bytes| u16::from_le_bytes(bytes).into()),
+            "I16" => self.integers(entry, values, |bytes| i16::from_le_bytes(bytes).into()),
+            "U32" => self.integers(entry, values, |bytes| u32::from_le_bytes(bytes).into()),
+            "I32" => self.integers(entry, values, |bytes| i32::from_le_bytes(bytes).into()),
+            "U64" => self.integers(entry, values, |bytes| u64::from_le_bytes(bytes) as f64),
+            "I64" => self.integers(entry, values, |bytes| i64::from_le_bytes(bytes) as f64),
+            dtype => {
+                let reason = format!("`{}` has elements of type {dtype}, which {} does not hold", entry.name, T::DTYPE);
+                Err(Error::Format { path: self.path.clone(), reason })
+            }
+        }
+    }
+
+    /// Reads integers of `N` bytes, of which each is a float exactly.
+    fn integers<T: Float, const N: usize>(
+        &mut self,
+        entry: &Entry,
+        values: &mut [T],
+        number: impl Fn([u8; N]) -> f64,
+    ) -> Result<()> {
+        // From here on an f64 may be another integer than that which it was made of.
+        const INEXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+        self.convert_if(entry, values, number, |number, value| number == value && number.abs() < INEXACT)
+    }
+
     fn read_bytes(&mut self, entry: &Entry, bytes: &mut [u8]) -> Result<()> {
         self.seek(entry)?;
         self.read_whole(size(&entry.dtype).unwrap_or(1), bytes)
@@ -172,12 +211,23 @@ impl Values {
         self.source.seek(at).map_err(Error::io(&self.path)).map(drop)
     }
 
-    /// Reads numbers of `N` bytes, some at a time. One that would become infinite is an error.
+    /// Reads numbers of `N` bytes. One that would become infinite is an error.
     fn convert<T: Float, const N: usize>(
         &mut self,
         entry: &Entry,
         values: &mut [T],
         number: impl Fn([u8; N]) -> f64,
+    ) -> Result<()> {
+        self.convert_if(entry, values, number, |number, value| value.is_finite() || !number.is_finite())
+    }
+
+    /// Reads numbers of `N` bytes, some at a time. One that is not held by what it becomes is an error.
+    fn convert_if<T: Float, const N: usize>(
+        &mut self,
+        entry: &Entry,
+        values: &mut [T],
+        number: impl Fn([u8; N]) -> f64,
+        is_held: impl Fn(f64, f64) -> bool,
     ) -> Result<()> {
         let mut bytes = [0; CHUNK];
         for values in values.chunks_mut(CHUNK / N) {
@@ -186,7 +236,7 @@ impl Values {
             for (value, &bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
                 let number = number(bytes);
                 *value = T::from_f64(number);
-                if number.is_finite() && !value.to_f64().is_finite() {
+                if !is_held(number, value.to_f64()) {
                     let (path, name) = (self.path.clone(), entry.name.clone());
                     return Err(Error::Range { path, name, number, dtype: T::DTYPE });
                 }

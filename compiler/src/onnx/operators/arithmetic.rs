@@ -5,6 +5,7 @@ use super::super::node::{Made, Node};
 use super::{Operator, computes, moves, one};
 use crate::ir::prim::MapOp;
 use crate::ir::{Category, DType, Value};
+use crate::oracle::Data;
 
 pub(super) const OPERATORS: &[Operator] = &[
     computes("Abs", |n| one(absolute(n))),
@@ -138,17 +139,7 @@ pub(super) fn pair(n: &mut Node<'_>) -> Made<[Value; 2]> {
 fn remainder(n: &mut Node<'_>) -> Made {
     let [a, b] = pair(n)?;
     let dtype = n.b.dtype(a);
-    let rest = match dtype.is_float() {
-        true => {
-            let quotient = n.b.div(a, b)?;
-            let whole = truncated(n, quotient)?;
-            let (taken, is_none) = (n.b.mul(whole, b)?, n.b.with(MapOp::Eq, whole, 0.0)?);
-            let rest = n.b.sub(a, taken)?;
-            // Of an infinite divisor nothing is taken.
-            n.b.select(is_none, a, rest)?
-        }
-        false => n.b.map(MapOp::Rem, &[a, b])?,
-    };
+    let rest = n.b.map(MapOp::Rem, &[a, b])?;
     if n.flag("fmod") || dtype.category() == Category::Unsigned {
         return Ok(rest);
     }
@@ -160,13 +151,6 @@ fn remainder(n: &mut Node<'_>) -> Made {
     let is_some = n.b.map(MapOp::Ne, &[rest, zero])?;
     let differs = n.b.map(MapOp::And, &[differs, is_some])?;
     Ok(n.b.select(differs, sum, rest)?)
-}
-
-/// Rounded towards zero.
-fn truncated(n: &mut Node<'_>, x: Value) -> Made {
-    let (down, up) = (n.b.unary(MapOp::Floor, x)?, n.b.unary(MapOp::Ceil, x)?);
-    let is_negative = n.b.with(MapOp::Lt, x, 0.0)?;
-    Ok(n.b.select(is_negative, up, down)?)
 }
 
 /// The result has the type of the base.
@@ -194,14 +178,16 @@ fn power(n: &mut Node<'_>) -> Made {
     Ok(n.b.map(MapOp::Pow, &[a, b])?)
 }
 
-/// By squaring, a factor for each of the six lowest bits of the exponent. With a negative one the result is 0.
+/// By squaring, a factor for each bit of the exponent. With a negative one what is not 1 or −1 becomes a fraction, which is 0.
 fn integer_power(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     let shape = n.b.common_shape(&[a, b])?;
-    let [mut base, exponent] = [n.b.broadcast_to(a, &shape)?, n.b.broadcast_to(b, &shape)?];
-    let mut rest = n.b.convert(exponent, DType::U32)?;
-    let (zero, unit) = (n.b.constant(base, 0.0)?, n.b.constant(base, 1.0)?);
+    let [whole, exponent] = [n.b.broadcast_to(a, &shape)?, n.b.broadcast_to(b, &shape)?];
+    let mut base = whole;
+    let unsigned = if n.b.dtype(exponent).is_wide() { DType::U64 } else { DType::U32 };
+    let mut rest = n.b.convert(exponent, unsigned)?;
+    let [zero, unit] = [n.b.constant(base, 0.0)?, n.b.constant(base, 1.0)?];
     let mut power = n.b.broadcast_to(unit, &shape)?;
-    for _ in 0..6 {
+    for _ in 0..bits_of_exponent(n)? {
         let (bit, multiplied) = (n.b.with(MapOp::And, rest, 1.0)?, n.b.mul(power, base)?);
         let is_set = n.b.with(MapOp::Eq, bit, 1.0)?;
         power = n.b.select(is_set, multiplied, power)?;
@@ -211,8 +197,25 @@ fn integer_power(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     if n.b.dtype(exponent).category() != Category::Signed {
         return Ok(power);
     }
+    // Among the complement's bits the lowest says whether it is odd, too, so that the loop has the powers of ±1.
     let is_negative = n.b.with(MapOp::Lt, exponent, 0.0)?;
-    Ok(n.b.select(is_negative, zero, power)?)
+    let size = if n.b.dtype(whole).category() == Category::Signed { n.b.unary(MapOp::Abs, whole)? } else { whole };
+    let is_unit = n.b.with(MapOp::Eq, size, 1.0)?;
+    let fraction = n.b.select(is_unit, power, zero)?;
+    Ok(n.b.select(is_negative, fraction, power)?)
+}
+
+/// How many bits an exponent has that are not known to be 0: those of a known one, otherwise all but a sign.
+fn bits_of_exponent(n: &Node<'_>) -> Made<u32> {
+    let ty = n.ty(1)?;
+    if let Some(known) = n.known(1).filter(|known| !known.is_weight())
+        && let Data::Int(_, exponents) = &known.tensor().data
+    {
+        let bits = |exponent: &i128| i128::BITS - exponent.unsigned_abs().leading_zeros();
+        return Ok(exponents.iter().map(bits).max().unwrap_or(0));
+    }
+    let sign = u32::from(ty.dtype.category() == Category::Signed);
+    Ok(ty.dtype.bits() - sign)
 }
 
 fn fold(n: &mut Node<'_>, op: MapOp) -> Made {

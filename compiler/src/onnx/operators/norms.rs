@@ -73,12 +73,24 @@ pub(super) fn of_channels(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     Ok(n.b.reshape(value, &shape)?)
 }
 
+/// Whether statistics are those of the batch: an attribute says so, and in between the number of results.
+fn is_training(n: &Node<'_>) -> bool {
+    match n.opset {
+        ..7 => !n.flag("is_test"),
+        7..14 => (1..n.outputs()).any(|k| n.wants(k)),
+        _ => n.flag("training_mode"),
+    }
+}
+
 /// By running statistics, or in training by those of the batch, which move the running ones.
 fn batch(n: &mut Node<'_>) -> Made<Vec<Value>> {
+    if n.opset < 9 && n.int("spatial", 1) == 0 {
+        return Err(Failure::new("statistics of each element rather than of each channel are not supported"));
+    }
     let x = n.arg(0)?;
     let (rank, epsilon) = (n.b.rank(x), n.float("epsilon", 1e-5));
     let [scale, shift] = [column(n, 1, rank)?, column(n, 2, rank)?];
-    if !n.flag("training_mode") {
+    if !is_training(n) {
         // What is left of the norm is a scale and a shift of each channel.
         let [mean, variance] = [n.fixed(3)?, n.fixed(4)?];
         let [mean, variance] = [of_channels(n, mean, rank)?, of_channels(n, variance, rank)?];
@@ -97,11 +109,17 @@ fn batch(n: &mut Node<'_>) -> Made<Vec<Value>> {
     let y = n.b.mul(centred, root)?;
     let mut results = vec![affine(n, y, [Some(scale), Some(shift)])?];
     let momentum = n.float("momentum", 0.9);
+    let mut saved = vec![];
     for (k, own) in [(3, middle), (4, variance)] {
-        let running = n.arg(k)?;
+        let running = n.fixed(k)?;
         let own = n.b.reshape(own, &n.b.shape(running))?;
+        saved.push(own);
         let (kept, new) = (n.b.with(MapOp::Mul, running, momentum)?, n.b.with(MapOp::Mul, own, 1.0 - momentum)?);
         results.push(n.b.add(kept, new)?);
+    }
+    // Before version 14 the statistics of the batch are results, too.
+    if n.opset < 14 {
+        results.extend(saved);
     }
     Ok(results)
 }

@@ -36,7 +36,6 @@ pub(super) fn model(import: &Import, diags: &mut Diags) -> Option<Model> {
 fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec<Refusal>> {
     let mut bound = Bound::default();
     for arg in &import.args {
-        let name = arg.name.to_string();
         let dim = match &arg.value {
             ImportValue::Number(number) => Dim::from(*number),
             ImportValue::Name(dim) => {
@@ -44,7 +43,7 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
                 Dim::name(dim.to_string())
             }
         };
-        bound.dims.insert(name, dim);
+        bound.dims.insert(arg.name.clone(), dim);
     }
     let bytes = prost::bytes::Bytes::from(bytes);
     let imported = onnx::import(bytes.clone(), &bound, import.name.span())?;
