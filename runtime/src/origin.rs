@@ -1,7 +1,7 @@
-//! The file that a model was imported from: its bytes in, the parameters out. Always: a file with other bytes than those of the build,
+//! The files that a model or blocks of it were imported from: their bytes in, the parameters out. Always: a file with other bytes than those of the build,
 //! but for the parameters, is an error before any parameter is read, and each parameter is read, or an error.
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{format, vec, vec::Vec};
 use std::{
     fs::File,
     io::{BufReader, Cursor, Read, Seek, SeekFrom},
@@ -13,10 +13,8 @@ use crate::{
     error::{Error, Result},
     float::Float,
     safetensors::{Entry, Reader},
-    spec::Instance,
     weights::Weights,
 };
-use precast_cpu::Words;
 
 /// What the compiler says about a file that a model was imported from.
 #[derive(Debug)]
@@ -25,8 +23,8 @@ pub struct Origin {
     pub len: u64,
     /// FNV-1a of 64 bits over all of it but the parameters.
     pub hash: u64,
-    /// The places of the parameters, in the order of the specification.
-    pub tensors: &'static [Held],
+    /// The numbers of the parameters that are in it, and their places.
+    pub tensors: &'static [(u32, Held)],
     /// Those that the file does not hold as they are.
     pub constants: &'static [u8],
 }
@@ -45,50 +43,61 @@ pub struct Held {
 }
 
 impl<T: Float> Weights<Cpu, T> {
-    /// The parameters of the bytes of a file, which are those of the build.
+    /// The parameters of the bytes of files, which are those of the build; all others are drawn from `seed`.
     #[doc(hidden)]
-    pub fn of_origin<C: Compiled>(bytes: &'static [u8], origin: &Origin) -> Result<Self> {
-        read::<T, C>("the bytes of the program".as_ref(), Cursor::new(bytes), origin)
-    }
-
-    /// The parameters of a file.
-    #[doc(hidden)]
-    pub fn open_origin<C: Compiled>(path: &Path, origin: &Origin) -> Result<Self> {
-        let mut file = BufReader::new(File::open(path).map_err(Error::io(path))?);
-        let found = file.seek(SeekFrom::End(0)).map_err(Error::io(path))?;
-        if found != origin.len || hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
-            let reason = format!("it is not the file that `{}` was built from", C::SPEC.name);
-            return Err(Error::Format { path: path.into(), reason });
+    pub fn of_origins<C: Compiled>(seed: u64, files: &[&'static [u8]], origins: &[Origin]) -> Result<Self> {
+        let mut weights = Self::init::<C>(seed);
+        for (&bytes, origin) in files.iter().zip(origins) {
+            weights.read_origin("the bytes of the program".as_ref(), Cursor::new(bytes), origin)?;
         }
-        read::<T, C>(path, file, origin)
+        Ok(weights)
     }
-}
 
-fn read<T: Float, C: Compiled>(
-    path: &Path,
-    file: impl Read + Seek + Send + 'static,
-    origin: &Origin,
-) -> Result<Weights<Cpu, T>> {
-    let mut reader = Reader::of_places(path, file, origin.constants);
-    let mut words = Words::zeroed(C::SPEC.words::<T>())?;
-    let instances: Vec<Instance> = C::SPEC.instances().collect();
-    let format = |reason: String| Error::Format { path: path.into(), reason };
-    if instances.len() != origin.tensors.len() {
-        let (model, wanted, found) = (C::SPEC.name, instances.len(), origin.tensors.len());
-        return Err(format(format!("`{model}` has {wanted} parameters, and {found} are known")));
+    /// The parameters of files; all others are drawn from `seed`.
+    #[doc(hidden)]
+    pub fn open_origins<C: Compiled>(seed: u64, paths: &[&Path], origins: &[Origin]) -> Result<Self> {
+        let mut weights = Self::init::<C>(seed);
+        for (&path, origin) in paths.iter().zip(origins) {
+            let mut file = BufReader::new(File::open(path).map_err(Error::io(path))?);
+            let found = file.seek(SeekFrom::End(0)).map_err(Error::io(path))?;
+            if found != origin.len || hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
+                let reason = format!("it is not the file that `{}` was built from", C::SPEC.name);
+                return Err(Error::Format { path: path.into(), reason });
+            }
+            weights.read_origin(path, file, origin)?;
+        }
+        Ok(weights)
     }
-    for (instance, held) in instances.iter().zip(origin.tensors) {
-        let (name, shape) = (instance.name.clone(), instance.spec.shape);
-        let entry = Entry::of_place(name, shape, held);
-        let entry = entry.ok_or_else(|| format(format!("`{}` is not where it is looked for", instance.name)))?;
-        reader.read_numbers(&entry, instance.values_mut::<T>(words.as_mut_slice()))?;
+
+    fn read_origin(&mut self, path: &Path, file: impl Read + Seek + Send + 'static, origin: &Origin) -> Result<()> {
+        let mut reader = Reader::of_places(path, file, origin.constants);
+        for (parameter, held) in origin.tensors {
+            let spec = &self.spec.parameters[*parameter as usize];
+            let entry = Entry::of_place(spec.name.into(), spec.shape, held).ok_or_else(|| {
+                let reason = format!("`{}` is not where it is looked for", spec.name);
+                Error::Format { path: path.into(), reason }
+            })?;
+            for instance in self.spec.instances_of(spec) {
+                let words = self.pool.as_mut_slice();
+                let Some(scales) = &instance.scales else {
+                    reader.read_numbers(&entry, instance.values_mut::<T>(words))?;
+                    continue;
+                };
+                let mut values = vec![0f32; spec.len()];
+                reader.read_numbers(&entry, &mut values)?;
+                instance.write(scales, words, &values).map_err(|number| {
+                    let (path, name, number) = (path.into(), instance.name.clone(), number.into());
+                    Error::Range { path, name, number, dtype: "I8" }
+                })?;
+            }
+        }
+        Ok(())
     }
-    Ok(Weights::new(C::SPEC, Cpu, words))
 }
 
 /// FNV-1a of all that stands between the parameters.
 fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> std::io::Result<u64> {
-    let held = origin.tensors.iter().filter(|held| !held.in_program);
+    let held = origin.tensors.iter().map(|(_, held)| held).filter(|held| !held.in_program);
     let mut places: Vec<(u64, u64)> = held.map(|held| (held.start as u64, held.end as u64)).collect();
     places.sort_unstable();
     places.push((origin.len, origin.len));

@@ -113,14 +113,12 @@ impl ModelSpec {
     /// Every parameter.
     pub(crate) fn instances(&self) -> impl Iterator<Item = Instance> + use<> {
         let all = self.parameters;
-        all.iter().flat_map(move |spec| {
-            let scales = spec.scales.map(|number| &all[number as usize]);
-            (0..spec.count()).map(move |index| {
-                let (name, offset) = spec.instance(index);
-                let scales = scales.map(|scales| scales.instance(index)).map(|(name, offset)| Scales { name, offset });
-                Instance { name, spec, offset, scales }
-            })
-        })
+        all.iter().flat_map(move |spec| instances_of(all, spec))
+    }
+
+    /// Every parameter of a stack.
+    pub(crate) fn instances_of(&self, spec: &'static ParameterSpec) -> impl Iterator<Item = Instance> + use<> {
+        instances_of(self.parameters, spec)
     }
 
     /// Every parameter that the optimiser updates.
@@ -145,6 +143,16 @@ impl ModelSpec {
             Some(_) => Err(crate::Error::Quantized { name: name.into() }),
         }
     }
+}
+
+/// The parameters of a stack, which is one of all.
+fn instances_of(all: &'static [ParameterSpec], spec: &'static ParameterSpec) -> impl Iterator<Item = Instance> + use<> {
+    let scales = spec.scales.map(|number| &all[number as usize]);
+    (0..spec.count()).map(move |index| {
+        let (name, offset) = spec.instance(index);
+        let scales = scales.map(|scales| scales.instance(index)).map(|(name, offset)| Scales { name, offset });
+        Instance { name, spec, offset, scales }
+    })
 }
 
 /// A parameter: one of those of a stack.

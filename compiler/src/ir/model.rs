@@ -315,8 +315,8 @@ pub struct Model {
     pub dims: Vec<NamedDim>,
     /// In the order of the declaration.
     pub functions: Vec<Function>,
-    /// The file that it was imported from.
-    pub origin: Option<Origin>,
+    /// The files that it or blocks of it were imported from.
+    pub origins: Vec<Origin>,
     /// Those that the macro declares, each followed by its gradient.
     pub foreign: Vec<ForeignFn>,
     /// The names of functions that only other functions of the model call.
@@ -325,7 +325,7 @@ pub struct Model {
     pub sketches: Vec<Sketch>,
 }
 
-/// The file that a model was imported from, and where its parameters are.
+/// A file that a model or a block of it was imported from, and where its parameters are.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The literal that names it.
@@ -334,14 +334,14 @@ pub struct Origin {
     pub len: u64,
     /// FNV-1a of all of it but the parameters.
     pub hash: u64,
-    /// The places of the parameters, in their order.
-    pub tensors: Vec<Held>,
+    /// The parameters that are in it, with their places.
+    pub tensors: Vec<(ParamId, Held)>,
     /// Those that the file does not hold as they are.
     pub constants: Vec<u8>,
 }
 
 /// Where a parameter is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// The type of its elements there.
     pub dtype: DType,

@@ -64,7 +64,7 @@ impl Imported {
             functions: vec![self.function],
             foreign: vec![],
             private: vec![],
-            origin: None,
+            origins: vec![],
             sketches: vec![],
         };
         (model, self.tensors)

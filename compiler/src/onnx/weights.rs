@@ -6,7 +6,7 @@
 use super::Refusal;
 use super::operand::Known;
 use crate::ir::model::{Held, Origin};
-use crate::ir::{DType, Model};
+use crate::ir::{DType, Model, ParamId};
 use proc_macro2::Literal;
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 20;
 /// Where weights are held in a way that has no place in the file.
 pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
     let mut origin = Origin { file, len: bytes.len() as u64, hash: 0, tensors: vec![], constants: vec![] };
-    for (param, known) in model.params.iter().zip(tensors) {
+    for (number, (param, known)) in model.params.iter().zip(tensors).enumerate() {
         let held = match known.place(bytes) {
             Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },
             None => constant(&mut origin.constants, param.ty.dtype, known),
@@ -32,7 +32,7 @@ pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal)
             );
             return Err(Refusal::of_file(reason));
         }
-        origin.tensors.push(held);
+        origin.tensors.push((ParamId(number as u32), held));
     }
     origin.hash = hash(bytes, &origin.tensors);
     Ok(origin)
@@ -51,8 +51,11 @@ fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Held {
 }
 
 /// FNV-1a of 64 bits over all of a file but the weights: a file with the same structure has the same places.
-fn hash(bytes: &[u8], tensors: &[Held]) -> u64 {
-    let mut places: Vec<(usize, usize)> = tensors.iter().filter(|t| !t.in_program).map(|t| (t.start, t.end)).collect();
+fn hash(bytes: &[u8], tensors: &[(ParamId, Held)]) -> u64 {
+    let mut places: Vec<(usize, usize)> = {
+        let held = tensors.iter().map(|(_, held)| held).filter(|held| !held.in_program);
+        held.map(|held| (held.start, held.end)).collect()
+    };
     places.sort_unstable();
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325u64, 0);
     for (start, end) in places.into_iter().chain([(bytes.len(), bytes.len())]) {

@@ -94,7 +94,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         dims,
         functions: vec![],
         private: vec![],
-        origin: None,
+        origins: vec![],
         sketches: vec![],
         foreign: vec![],
     };

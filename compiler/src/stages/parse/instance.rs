@@ -15,7 +15,7 @@ use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
-use crate::ir::model::{self, Binder, NamedDim, Param, ParamId, State, StateId};
+use crate::ir::model::{self, Binder, Held, NamedDim, Origin, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Model, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
@@ -79,6 +79,8 @@ pub(super) struct Instances<'d, 'p> {
     pub(super) stack: Vec<i64>,
     /// The type of the parameters.
     float: DType,
+    /// The models of files among the fields.
+    imported: Vec<Rc<ImportedInstance>>,
     /// How many fields there are so far.
     made: usize,
 }
@@ -96,6 +98,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             renamed: false,
             stack: vec![],
             float,
+            imported: vec![],
             made: 0,
         }
     }
@@ -311,7 +314,25 @@ impl<'d, 'p> Instances<'d, 'p> {
                 None => return FieldInstance::Unknown,
             }
         }
-        FieldInstance::Imported(Rc::new(ImportedInstance { model: model.clone(), params }))
+        let instance = Rc::new(ImportedInstance { model: model.clone(), params });
+        self.imported.push(instance.clone());
+        FieldInstance::Imported(instance)
+    }
+
+    /// The files that parameters are in, each once.
+    pub(super) fn origins(&self) -> Vec<Origin> {
+        let mut all: Vec<(&Rc<Model>, Origin)> = vec![];
+        for ImportedInstance { model, params } in self.imported.iter().map(|one| &**one) {
+            for origin in &model.origins {
+                let own = |(id, held): &(ParamId, Held)| (params[id.0 as usize], *held);
+                let tensors: Vec<(ParamId, Held)> = origin.tensors.iter().map(own).collect();
+                match all.iter_mut().find(|(other, _)| Rc::ptr_eq(other, model)) {
+                    Some((_, known)) => known.tensors.extend(tensors),
+                    None => all.push((model, Origin { tensors, ..origin.clone() })),
+                }
+            }
+        }
+        all.into_iter().map(|(_, origin)| origin).collect()
     }
 
     fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {

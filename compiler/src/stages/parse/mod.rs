@@ -196,6 +196,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     }
     instances.distinct(diags);
     instances.place(place, diags);
+    let origins = instances.origins();
     let Instances { params, states, dims, .. } = instances;
     let (mut functions, mut sketches) = (vec![], vec![]);
     for function in public_fns(declared, of) {
@@ -234,7 +235,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         functions,
         private: reserved::private(&fns(declared, of).collect::<Vec<_>>()),
         sketches,
-        origin: None,
+        origins,
         foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }

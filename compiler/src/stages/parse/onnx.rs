@@ -59,7 +59,7 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
         attrs: attrs.collect(),
         memory,
         deterministic,
-        origin: Some(origin),
+        origins: vec![origin],
         ..model
     })
 }

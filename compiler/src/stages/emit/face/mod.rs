@@ -70,8 +70,8 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             #(pub struct #gradients;)*
         }
     });
-    let origin = model.origin.as_ref().map(origin::items);
-    quote!(#spec #origin #(#markers)* #binds #views #private)
+    let origins = origin::items(&model.origins);
+    quote!(#spec #origins #(#markers)* #binds #views #private)
 }
 
 /// Methods that nobody can call: rustc says of a private function that it is, and does not offer another.

@@ -31,9 +31,9 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, count, float) = (&model.name, spec::count(model), float(model, rt));
     let plan = path(model, &Ident::new("Plan_", Span::call_site()));
     let costs = evaluated(model).map(|f| costs::items(model, f, rt, &format!("a call of `{}`", f.name)));
-    let first = match &model.origin {
-        Some(origin) => origin::methods(model, origin, rt),
-        None => quote_spanned! {Span::mixed_site()=>
+    let first = match model.origins.is_empty() {
+        false => origin::methods(model, rt),
+        true => quote_spanned! {Span::mixed_site()=>
             /// A model whose parameters are drawn from `seed`.
             pub fn init(seed: u64) -> Self {
                 #name { weights: #rt::Weights::init::<#plan>(seed) }

@@ -1,50 +1,87 @@
-//! How a model that was imported gets its parameters. In: where they are in its file. Out: what opens that file, and the places of
-//! the parameters. Always: the program holds no weight as a token, and is built again when the file changes.
+//! How a model that was imported, or has blocks that were, gets its parameters. In: where they are in their files. Out: what opens
+//! these, and the places of the parameters. Always: the program holds no weight as a token, and is built again when a file changes.
 
-use super::path;
 use crate::ir::Model;
-use crate::ir::model::{Held, Origin};
+use crate::ir::model::{Held, Origin, ParamId};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 /// The methods of the model.
-pub(super) fn methods(model: &Model, origin: &Origin, rt: &TokenStream) -> TokenStream {
+pub(super) fn methods(model: &Model, rt: &TokenStream) -> TokenStream {
     let name = &model.name;
-    let [plan, places] = ["Plan_", "ORIGIN"].map(|item| path(model, &Ident::new(item, Span::call_site())));
-    let file = &origin.file;
+    let [plan, places] = ["Plan_", "ORIGINS"].map(|item| super::path(model, &Ident::new(item, Span::call_site())));
+    let files = model.origins.iter().map(|origin| &origin.file);
+    // Parameters of other layers are drawn.
+    let drawn = model.origins.iter().map(|origin| origin.tensors.len()).sum::<usize>() < model.params.len();
+    let [seed, path] = ["seed", "path"].map(|name| Ident::new(name, Span::mixed_site()));
+    let (parameter, seed) = match drawn {
+        true => (quote!(#seed: u64), quote!(#seed)),
+        false => (quote!(), quote!(0)),
+    };
+    let [embedded, opened] = docs(model.origins.len(), drawn);
+    let (paths, given) = match model.origins.len() {
+        1 => (quote!(impl ::core::convert::AsRef<#rt::Path>), quote!([#path])),
+        n => {
+            let n = Literal::usize_unsuffixed(n);
+            (quote!([impl ::core::convert::AsRef<#rt::Path>; #n]), quote!(#path))
+        }
+    };
+    let comma = drawn.then(|| quote!(,));
     quote_spanned! {Span::mixed_site()=>
-        /// The model with the parameters of its ONNX file, which become part of the program where this is called.
+        #[doc = #embedded]
         ///
         /// # Errors
-        /// If there is no memory left.
-        pub fn embedded() -> #rt::Result<Self> {
-            static FILE: &[::core::primitive::u8] = ::core::include_bytes!(#file);
-            ::core::result::Result::Ok(#name { weights: #rt::Weights::of_origin::<#plan>(FILE, &#places)? })
+        /// If a parameter is no number of the type that the model stores.
+        pub fn embedded(#parameter) -> #rt::Result<Self> {
+            let files: &[&[::core::primitive::u8]] = &[#(::core::include_bytes!(#files)),*];
+            ::core::result::Result::Ok(#name { weights: #rt::Weights::of_origins::<#plan>(#seed, files, &#places)? })
         }
 
-        /// The model with the parameters of an ONNX file: that which it was built from, or one that differs in nothing else.
+        #[doc = #opened]
         ///
         /// # Errors
-        /// If the file cannot be read, or is another one.
-        pub fn open_onnx(path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<Self> {
-            let weights = #rt::Weights::open_origin::<#plan>(::core::convert::AsRef::as_ref(&path), &#places)?;
-            ::core::result::Result::Ok(#name { weights })
+        /// If a file cannot be read, or is another one.
+        pub fn open_onnx(#path: #paths #comma #parameter) -> #rt::Result<Self> {
+            let paths = #given;
+            let paths = paths.each_ref().map(::core::convert::AsRef::as_ref);
+            ::core::result::Result::Ok(#name { weights: #rt::Weights::open_origins::<#plan>(#seed, &paths, &#places)? })
         }
     }
 }
 
-/// The static `ORIGIN`.
-pub(super) fn items(origin: &Origin) -> TokenStream {
+/// What the methods do.
+fn docs(files: usize, drawn: bool) -> [String; 2] {
+    let (its, that) = match files {
+        1 => ("its ONNX file", "an ONNX file: that which it was built from, or one that differs"),
+        _ => (
+            "its ONNX files",
+            "ONNX files in the order of the fields: those which it was built from, or ones that differ",
+        ),
+    };
+    let seed = if drawn { " All other parameters are drawn from `seed`." } else { "" };
+    [
+        format!(
+            " The model with the parameters of {its}, which become part of the program where this is called.{seed}"
+        ),
+        format!(" The model with the parameters of {that} in nothing else.{seed}"),
+    ]
+}
+
+/// The static `ORIGINS`.
+pub(super) fn items(origins: &[Origin]) -> Option<TokenStream> {
+    let count = Literal::usize_unsuffixed(origins.len());
+    let all = origins.iter().map(item);
+    (!origins.is_empty()).then(|| quote!(pub static ORIGINS: [rt::Origin; #count] = [#(#all),*];))
+}
+
+fn item(origin: &Origin) -> TokenStream {
     let Origin { file: _, len, hash, tensors, constants } = origin;
     let (len, hash) = (Literal::u64_unsuffixed(*len), Literal::u64_unsuffixed(*hash));
     let constants = Literal::byte_string(constants);
-    let tensors = tensors.iter().map(|Held { dtype, in_program, start, end }| {
+    let tensors = tensors.iter().map(|(ParamId(parameter), Held { dtype, in_program, start, end })| {
         let [start, end] = [start, end].map(|at| Literal::usize_unsuffixed(*at));
-        let dtype = dtype.name_in_files();
-        quote!(rt::Held { dtype: #dtype, in_program: #in_program, start: #start, end: #end })
+        let (parameter, dtype) = (Literal::u32_unsuffixed(*parameter), dtype.name_in_files());
+        quote!((#parameter, rt::Held { dtype: #dtype, in_program: #in_program, start: #start, end: #end }))
     });
-    quote! {
-        pub static ORIGIN: rt::Origin =
-            rt::Origin { len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants };
-    }
+    quote!(rt::Origin { len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
 }
