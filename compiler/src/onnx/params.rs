@@ -181,17 +181,18 @@ impl Declared {
     }
 }
 
-/// Names parameters: what the file calls them, and what it has no name for by numbers, so that no name of the file is another one's.
+/// Names parameters: first what the file calls so, then what has no name there or cannot keep it, so that no name of the file is
+/// another one's.
 fn name(params: &mut [Param], tensors: &[Rc<Known>]) {
     let (mut names, mut fields) = (Names::default(), Names::default());
-    for of_file in [true, false] {
-        for (k, (param, known)) in params.iter_mut().zip(tensors).enumerate() {
-            if (!known.name.is_empty() && param.name == known.name) == of_file {
-                let wanted = if param.name.is_empty() { format!("constant_{k}") } else { param.name.replace('*', "_") };
-                param.name = names.unique(wanted);
-                param.fields = vec![fields.identifier(&param.name)];
-            }
-        }
+    let is_own =
+        |param: &Param, known: &Known| !param.name.is_empty() && param.name == known.name && !param.name.contains('*');
+    let (own, others): (Vec<usize>, Vec<usize>) = (0..params.len()).partition(|&k| is_own(&params[k], &tensors[k]));
+    for k in own.into_iter().chain(others) {
+        let param = &mut params[k];
+        let wanted = if param.name.is_empty() { format!("constant_{k}") } else { param.name.replace('*', "_") };
+        param.name = names.unique(wanted);
+        param.fields = vec![fields.identifier(&param.name)];
     }
 }
 

@@ -3,12 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod names;
+mod numbers;
+mod shapes;
+mod weights;
+
 use precast_compiler::ir::{Kind, Prim};
 use precast_compiler::onnx::proto::{
     AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use precast_compiler::onnx::{Bound, Imported, Refusal, import, operators};
+use precast_compiler::onnx::{Bound, Imported, Known, Refusal, import, operators};
+use precast_compiler::oracle::{self, Data, Env, Tensor};
 use proc_macro2::Span;
 use prost::Message;
 use prost::bytes::Bytes;
@@ -56,6 +62,32 @@ fn integers(name: &str, numbers: &[i64]) -> TensorProto {
 fn floats(name: &str, dims: &[i64], numbers: &[f32]) -> TensorProto {
     let (dims, float_data) = (dims.to_vec(), numbers.to_vec());
     TensorProto { name: name.into(), data_type: FLOAT, dims, float_data, ..TensorProto::default() }
+}
+
+/// What a model gives for these arguments, by the oracle.
+fn results(model: &ModelProto, args: Vec<Tensor>) -> Vec<Tensor> {
+    let (model, known) = read(model).unwrap().model("Model");
+    let of_type = |(known, dtype): (&Known, _)| {
+        Tensor::new(known.elements().shape.clone(), Data::Float(dtype, known.elements().data.numbers()))
+    };
+    let params = known.iter().zip(&model.params).map(|(known, param)| of_type((known, param.ty.dtype))).collect();
+    oracle::run(&model.functions[0], &model, &Env { args, params, ..Env::default() }).unwrap().results
+}
+
+/// The only result as numbers.
+fn result(model: &ModelProto, args: Vec<Tensor>) -> Vec<f64> {
+    let all = results(model, args);
+    assert_eq!(all.len(), 1);
+    all[0].data.numbers()
+}
+
+fn int(name: &str, i: i64) -> AttributeProto {
+    AttributeProto { name: name.into(), i, ..AttributeProto::default() }
+}
+
+/// Elements as the bytes that they are.
+fn raw(name: &str, data_type: i32, dims: &[i64], bytes: Vec<u8>) -> TensorProto {
+    TensorProto { name: name.into(), data_type, dims: dims.to_vec(), raw_data: bytes.into(), ..TensorProto::default() }
 }
 
 fn reasons(model: &ModelProto) -> Vec<String> {

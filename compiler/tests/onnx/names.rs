@@ -1,0 +1,104 @@
+//! Names of files: dimensions, arguments that are numbers, results that an operator does not give, and functions.
+
+use super::*;
+use precast_compiler::ir::Dim;
+use precast_compiler::onnx::proto::FunctionProto;
+
+fn bound(model: &ModelProto, dims: &[(&str, Dim)]) -> Result<Imported, Vec<String>> {
+    let dims = dims.iter().map(|(name, dim)| ((*name).to_owned(), dim.clone())).collect();
+    let imported = import(model.encode_to_vec().into(), &Bound { dims, ..Bound::default() }, Span::call_site());
+    imported.map_err(|refusals| refusals.iter().map(ToString::to_string).collect())
+}
+
+fn two_rows(first: &str, second: &str) -> ModelProto {
+    let inputs = [("x", first), ("z", second)].map(|(name, rows)| input(name, FLOAT, &[super::named(rows)]));
+    model(vec![node("Neg", &["x"], &["y"], vec![])], inputs.to_vec(), &["y"], vec![])
+}
+
+#[test]
+fn dimensions_are_as_many_as_the_file_has() {
+    let text = |imported: Imported| imported.function.signature.text;
+    let file = two_rows("a-b", "a_b");
+    assert_eq!(text(bound(&file, &[]).unwrap()), "fn forward(&self, x: f32[a_b], z: f32[a_b_2]) -> f32[a_b]");
+    let file = two_rows("past + 1", "B");
+    let named = bound(&file, &[("past + 1", Dim::name("B"))]).unwrap();
+    assert_eq!(text(named), "fn forward(&self, x: f32[B], z: f32[B_2]) -> f32[B]");
+}
+
+#[test]
+fn a_number_is_an_argument_of_one_element() {
+    let extents = [Extent::DimValue(4)];
+    let vector = model(vec![node("Neg", &["x"], &["y"], vec![])], vec![input("x", FLOAT, &extents)], &["y"], vec![]);
+    let refused = bound(&vector, &[("x", Dim::from(3))]).unwrap_err();
+    assert_eq!(refused, ["argument `x`: it is f32[4], and not one number as 3 is"]);
+    let byte = model(vec![node("Neg", &["x"], &["y"], vec![])], vec![input("x", 3, &[])], &["y"], vec![]);
+    assert_eq!(bound(&byte, &[("x", Dim::from(300))]).unwrap_err(), ["argument `x`: 300 is no i8"]);
+    let refused = bound(&byte, &[("x", Dim::name("N"))]).unwrap_err();
+    assert_eq!(refused, ["argument `x`: it can be a number, and is no dimension, as `N` would be"]);
+    assert!(bound(&byte, &[("x", Dim::from(3))]).is_ok());
+    assert!(bound(&two_rows("a", "b"), &[("a", Dim::from(5_000_000_000i64))]).is_err());
+}
+
+#[test]
+fn results_that_an_operator_does_not_give_are_refused() {
+    let x = || vec![input("x", FLOAT, &[Extent::DimValue(3)])];
+    let nodes = vec![node("Relu", &["x"], &["y", "z"], vec![])];
+    assert!(read(&model(nodes.clone(), x(), &["y"], vec![])).is_ok());
+    assert_eq!(reasons(&model(nodes.clone(), x(), &["y", "z"], vec![])), ["nothing gives the result `z`"]);
+    let used = [nodes, vec![node("Neg", &["z"], &["w"], vec![])]].concat();
+    assert_eq!(reasons(&model(used, x(), &["w"], vec![])), ["`w` (Neg, opset 18): nothing before it gives `z`"]);
+}
+
+fn function(name: &str, overload: &str, nodes: Vec<NodeProto>) -> FunctionProto {
+    FunctionProto {
+        name: name.into(),
+        domain: "own".into(),
+        overload: overload.into(),
+        input: vec!["a".into()],
+        output: vec!["b".into()],
+        node: nodes,
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: 18 }],
+        ..FunctionProto::default()
+    }
+}
+
+fn calling(call: NodeProto, functions: Vec<FunctionProto>) -> ModelProto {
+    let x = input("x", FLOAT, &[Extent::DimValue(2), Extent::DimValue(3)]);
+    let call = NodeProto { domain: "own".into(), ..call };
+    let file = model(vec![call], vec![x], &["y"], vec![integers("yes", &[1])]);
+    ModelProto { functions, ..file }
+}
+
+#[test]
+fn functions_of_one_name_are_told_apart() {
+    let functions = vec![
+        function("F", "first", vec![node("Neg", &["a"], &["b"], vec![])]),
+        function("F", "second", vec![node("Abs", &["a"], &["b"], vec![])]),
+    ];
+    let call = NodeProto { overload: "second".into(), ..node("F", &["x"], &["y"], vec![]) };
+    let made = result(&calling(call, functions), vec![Tensor::floats([2, 3], vec![-1.0; 6])]);
+    assert_eq!(made, [1.0; 6]);
+}
+
+#[test]
+fn attributes_of_functions_reach_into_branches() {
+    let axis = AttributeProto { name: "axis".into(), ref_attr_name: "along".into(), ..AttributeProto::default() };
+    let branch = |name: &str| AttributeProto {
+        name: name.into(),
+        g: Some(GraphProto {
+            node: vec![node("Softmax", &["a"], &["c"], vec![axis.clone()])],
+            output: vec![ValueInfoProto { name: "c".into(), r#type: None }],
+            ..GraphProto::default()
+        }),
+        ..AttributeProto::default()
+    };
+    let choice = node("If", &["yes"], &["b"], vec![branch("then_branch"), branch("else_branch")]);
+    let yes = AttributeProto { name: "value_int".into(), i: 1, ..AttributeProto::default() };
+    let body = vec![node("Constant", &[], &["yes"], vec![yes]), choice];
+    let call = node("F", &["x"], &["y"], vec![int("along", 0)]);
+    let made = result(&calling(call, vec![function("F", "", body)]), vec![Tensor::floats([2, 3], vec![1.0; 6])]);
+    assert_eq!(made, [0.5; 6]);
+    let x = input("x", FLOAT, &[Extent::DimValue(3)]);
+    let outside = model(vec![node("Softmax", &["x"], &["y"], vec![axis])], vec![x], &["y"], vec![]);
+    assert!(reasons(&outside)[0].contains("`axis` is the attribute `along` of a function"));
+}
