@@ -81,20 +81,71 @@ def words():
     return helper.make_graph(nodes, "words", [argument], results, weights)
 
 
+def types():
+    """Weights of many types, computed with before they are used, and names that two have or that the runtime does not allow."""
+    random = np.random.default_rng(4)
+    node = helper.make_node
+    known = lambda name, numbers, dtype: numpy_helper.from_array(np.asarray(numbers, dtype), name)
+
+    def branch(name, operator):
+        result = helper.make_tensor_value_info("chosen", TensorProto.FLOAT, ["batch", 3])
+        weight = initializer(random, "w", 3)
+        return helper.make_graph([node(operator, ["joined", "w"], ["chosen"])], name, [], [result], [weight])
+
+    def choice(condition, result):
+        return node("If", [condition], [result], then_branch=branch("sum", "Add"), else_branch=branch("product", "Mul"))
+
+    nodes = [
+        node("Cast", ["half"], ["half_wide"], to=TensorProto.FLOAT),
+        node("Transpose", ["half_wide"], ["half_turned"]),
+        node("MatMul", ["x", "half_turned"], ["a"]),
+        node("DequantizeLinear", ["bytes", "scale"], ["bytes_wide"]),
+        node("MatMul", ["x", "bytes_wide"], ["b"]),
+        node("Gather", ["table*", "picks"], ["c"]),
+        node("Cast", ["eighth"], ["d"], to=TensorProto.FLOAT),
+        node("Gather", ["table*", "words"], ["e"]),
+        node("Where", ["mask", "a", "b"], ["f"]),
+        node("Sum", ["a", "b", "c", "d", "e", "f"], ["joined"]),
+        choice("yes", "first"),
+        choice("no", "second"),
+        node("Add", ["first", "second"], ["y"]),
+    ]
+    eighth = helper.make_tensor("eighth", TensorProto.FLOAT8E4M3FN, [3], bytes([0x38, 0xB9, 0x03]), raw=True)
+    weights = [
+        numpy_helper.from_array(random.uniform(-1, 1, (3, 4)).astype(np.float16), "half"),
+        known("bytes", random.integers(-100, 100, (4, 3)), np.int8),
+        known("scale", 0.01, np.float32),
+        initializer(random, "table*", 5),
+        known("picks", [4, 0, 2], np.int64),
+        eighth,
+        known("words", [3, 1, 4], np.int32),
+        known("mask", [True, False, True], bool),
+        known("yes", True, bool),
+        known("no", False, bool),
+    ]
+    argument = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])
+    return helper.make_graph(nodes, "types", [argument], [result], weights)
+
+
 def main():
     random = np.random.default_rng(3)
     arguments = {
         "images": {"image": random.standard_normal((2, 1, 8, 8)).astype(np.float32)},
         "words": {"words": random.integers(0, 11, (3, 6))},
+        "types": {"x": random.standard_normal((2, 4)).astype(np.float32)},
     }
+    # Optimised, products with quantised weights quantise their other factor, too.
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     lines = []
-    for graph in [images(), words()]:
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    for graph, version in [(images(), 17), (words(), 17), (types(), 19)]:
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8 if version == 17 else 9)
         onnx.checker.check_model(model, full_check=True)
         path = HERE / "onnx" / f"{graph.name}.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
         given = arguments[graph.name]
-        results = onnxruntime.InferenceSession(path).run(None, given)
+        results = onnxruntime.InferenceSession(path, options).run(None, given)
         named = list(given.items()) + list(zip([output.name for output in graph.output], results))
         for name, values in named:
             numbers = " ".join(repr(value) for value in values.ravel().tolist())

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 precast::model! {
     pub struct Images = onnx("../references/onnx/images.onnx", batch = B);
     pub struct Words = onnx("../references/onnx/words.onnx", batch = B, length = T <= 16);
-    pub struct Six = onnx("../references/onnx/words.onnx", batch = 3, length = 6);
+    pub struct Six = onnx("../references/onnx/words.onnx", "batch" = 3, length = 6);
+    pub struct Types = onnx("../references/onnx/types.onnx", batch = B);
 }
 
 /// The numbers of an argument or a result.
@@ -99,6 +100,43 @@ fn another_file_is_an_error() {
     other[1] ^= 1;
     refused(&other);
     assert!(matches!(Images::open_onnx(folder.join("none.onnx")), Err(Error::Io { .. })));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn weights_of_all_types_are_read_from_the_file() {
+    let x = stored("types x");
+    let x: &[[f32; 4]] = x.as_chunks().0;
+    for model in [Types::embedded().unwrap(), Types::open_onnx(file("types.onnx")).unwrap()] {
+        assert_near(model.forward(x).unwrap().as_flattened(), &stored("types y"));
+        let names: Vec<String> = model.parameters().map(|(name, ..)| name).collect();
+        for name in ["half", "bytes", "table_", "picks", "eighth", "words", "mask", "w", "w_2"] {
+            assert!(names.iter().any(|own| own == name), "{name} of {names:?}");
+        }
+    }
+}
+
+/// A file with other weights is taken, whatever is computed with them, but not with numbers that parameters do not hold.
+#[test]
+fn other_weights_give_other_results() {
+    let bytes = std::fs::read(file("types.onnx")).unwrap();
+    let words: Vec<u8> = [3i32, 1, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let at = bytes.windows(words.len()).position(|window| window == words).unwrap();
+    let folder = std::env::temp_dir().join(format!("precast-onnx-types-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("other.onnx");
+    let mut with = |word: i32| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        Types::open_onnx(&path)
+    };
+    let x = stored("types x");
+    let x: &[[f32; 4]] = x.as_chunks().0;
+    let [own, other] = [3, 0].map(|word| with(word).unwrap().forward(x).unwrap().as_flattened()[0]);
+    assert_eq!(own, Types::embedded().unwrap().forward(x).unwrap().as_flattened()[0]);
+    assert!((other - own).abs() > 0.01, "{own} {other}");
+    assert!(matches!(with((1 << 24) + 1), Err(Error::Range { name, .. }) if name == "words"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -110,7 +110,9 @@ impl Known {
 
     /// Whether it may be another one in another file, so that what reads it stays in the graph.
     pub(super) fn is_weight(&self) -> bool {
-        let is_named = !self.name.is_empty() && (self.ty.dtype.is_float() && self.ty.rank() > 0 || self.is_table());
+        // Integers of 8 bits are quantised floats, where others are indices and shapes.
+        let is_number = self.ty.dtype.is_float() || self.ty.dtype.is_integer() && self.ty.dtype.bits() == 8;
+        let is_named = !self.name.is_empty() && (is_number && self.ty.rank() > 0 || self.is_table());
         is_named || self.made.is_some()
     }
 

@@ -1,8 +1,10 @@
 //! Names of files: dimensions, arguments that are numbers, results that an operator does not give, and functions.
 
 use super::*;
+use precast_compiler::diag::Diags;
 use precast_compiler::ir::Dim;
 use precast_compiler::onnx::proto::FunctionProto;
+use precast_compiler::stages::parse::{Texts, texts};
 
 fn bound(model: &ModelProto, dims: &[(&str, Dim)]) -> Result<Imported, Vec<String>> {
     let dims = dims.iter().map(|(name, dim)| ((*name).to_owned(), dim.clone())).collect();
@@ -101,4 +103,21 @@ fn attributes_of_functions_reach_into_branches() {
     let x = input("x", FLOAT, &[Extent::DimValue(3)]);
     let outside = model(vec![node("Softmax", &["x"], &["y"], vec![axis])], vec![x], &["y"], vec![]);
     assert!(reasons(&outside)[0].contains("`axis` is the attribute `along` of a function"));
+}
+
+/// What is said of the arguments of an import, before its file is looked for.
+fn said(args: &str) -> String {
+    let own = format!("pub struct Net = onnx(\"none.onnx\", {args});").parse().unwrap();
+    let mut diags = Diags::default();
+    texts(Texts { own, blocks: vec![] }, &mut diags);
+    diags.list()[0].message.clone()
+}
+
+#[test]
+fn arguments_of_an_import_do_not_contradict_each_other() {
+    assert_eq!(said("b = B, \"b\" = 3"), "`b` is given twice");
+    assert_eq!(said("b = B <= 3, c = B <= 4"), "the dimension of `b` has another bound here");
+    assert_eq!(said("b = B <= 0"), "a dimension is from 1 to 2147483647");
+    assert_eq!(said("b = B <= 5000000000"), "a dimension is from 1 to 2147483647");
+    assert!(said("\"past + 1\" = B <= 4, c = B").contains("cannot be read"));
 }
