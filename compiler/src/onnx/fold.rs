@@ -19,8 +19,8 @@ const MOST_OF_WEIGHTS: usize = 1 << 12;
 /// What a node gives that is computed at build time.
 pub(super) struct Folded {
     pub(super) results: Vec<Operand>,
-    /// The weights that were computed with.
-    pub(super) weights: Vec<Rc<Known>>,
+    /// What was computed with, where a weight is among it.
+    pub(super) of_weights: Option<Vec<Rc<Known>>>,
 }
 
 /// What a node whose arguments are known gives, where it is computed at build time; `run` makes its graph.
@@ -28,25 +28,28 @@ pub(super) fn folded(run: impl FnOnce(&mut Graph, &mut Params) -> Made<Vec<Opera
     let (mut graph, mut tensors) = (Graph::default(), Params::Inputs(vec![]));
     let mut results = run(&mut graph, &mut tensors)?;
     let Params::Inputs(tensors) = tensors else { unreachable!("they were made as inputs") };
-    let weights: Vec<Rc<Known>> = tensors.iter().filter(|known| known.is_weight()).cloned().collect();
-    let is_few = weights.iter().map(|known| known.len()).sum::<usize>() <= MOST_OF_WEIGHTS;
+    let weights = || tensors.iter().filter(|known| known.is_weight());
+    let is_few = weights().map(|known| known.len()).sum::<usize>() <= MOST_OF_WEIGHTS;
     if !(is_known(&graph) && is_small(&graph) && is_few) {
         return Ok(None);
     }
     let value = |operand: &Operand| if let Operand::Value(value) = operand { Some(*value) } else { None };
     graph.outputs = results.iter().filter_map(value).collect();
-    let tensors: Vec<Tensor> = tensors.iter().map(|known| known.elements().clone()).collect();
+    let of_weights = weights().next().is_some().then(|| tensors.clone());
+    // What becomes a constant of the program decides what that is.
+    let elements = |known: &Known| if of_weights.is_some() { known.elements() } else { known.tensor() }.clone();
+    let tensors: Vec<Tensor> = tensors.iter().map(|known| elements(known)).collect();
     let made = evaluate(&graph, &tensors);
     let places = results.iter_mut().filter(|operand| value(operand).is_some());
     places.zip(made).for_each(|(place, tensor)| *place = Operand::known(tensor));
-    Ok(Some(Folded { results, weights }))
+    Ok(Some(Folded { results, of_weights }))
 }
 
 /// A result as a value that is known, too.
-pub(super) fn both(made: Operand, known: Operand, weights: &[Rc<Known>]) -> Operand {
+pub(super) fn both(made: Operand, known: Operand, sources: &[Rc<Known>]) -> Operand {
     match (made, known) {
         (Operand::Value(value), Operand::Known(known)) => {
-            Operand::Known(Rc::new(Known::of_weights(known.elements().clone(), value, weights.to_vec())))
+            Operand::Known(Rc::new(Known::of_weights(known.elements().clone(), value, sources.to_vec())))
         }
         (made, _) => made,
     }

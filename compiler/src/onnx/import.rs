@@ -330,11 +330,11 @@ impl<'f> Importer<'f> {
             folded = fold::folded(|known, tensors| run(known, tensors, inputs.clone()))?;
         }
         let made = match folded {
-            Some(fold::Folded { results, weights }) if weights.is_empty() => return Ok(results),
+            Some(fold::Folded { results, of_weights: None }) => return Ok(results),
             // What weights are computed to stays in the graph, and is known to who must know it.
-            Some(fold::Folded { results, weights }) => {
+            Some(fold::Folded { results, of_weights: Some(sources) }) => {
                 let made = run(graph, params, inputs)?;
-                made.into_iter().zip(results).map(|(made, known)| fold::both(made, known, &weights)).collect()
+                made.into_iter().zip(results).map(|(made, known)| fold::both(made, known, &sources)).collect()
             }
             None => run(graph, params, inputs)?,
         };

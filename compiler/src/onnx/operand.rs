@@ -50,7 +50,7 @@ pub struct Known {
     pub(super) ty: Type,
     proto: TensorProto,
     tensor: OnceCell<Tensor>,
-    /// What it is in the graph and the weights that it was computed from, where it was.
+    /// What it is in the graph and what it was computed from, where weights were among that.
     made: Option<(Value, Vec<Rc<Known>>)>,
     /// Whether what the program is depends on its elements.
     decides: Cell<bool>,
@@ -89,8 +89,8 @@ impl Known {
     }
 
     /// What a value of the graph is as long as the weights are those of the file.
-    pub(super) fn of_weights(tensor: Tensor, value: Value, weights: Vec<Rc<Known>>) -> Known {
-        Known { made: Some((value, weights)), ..Known::named("", tensor) }
+    pub(super) fn of_weights(tensor: Tensor, value: Value, sources: Vec<Rc<Known>>) -> Known {
+        Known { made: Some((value, sources)), ..Known::named("", tensor) }
     }
 
     /// The value of the graph that it is, where weights are computed with.
@@ -144,7 +144,7 @@ impl Known {
         let mut rest = vec![self];
         while let Some(known) = rest.pop() {
             if !known.decides.replace(true) {
-                rest.extend(known.made.iter().flat_map(|(_, weights)| weights.iter().map(Rc::as_ref)));
+                rest.extend(known.made.iter().flat_map(|(_, sources)| sources.iter().map(Rc::as_ref)));
             }
         }
         self.elements()

@@ -105,6 +105,19 @@ fn what_decides_a_shape_is_part_of_the_program() {
     assert!(origin.unwrap().tensors[0].in_program);
 }
 
+/// Positions that the program computes with cannot be other ones in another file, where they are read as well.
+#[test]
+fn what_was_computed_with_is_part_of_the_program() {
+    let picks = || raw("picks", INT64, &[2], [2i64, 1].iter().flat_map(|n| n.to_le_bytes()).collect());
+    let first = node("Gather", &["x", "picks"], &["y"], vec![]);
+    let others = [node("Add", &["picks", "picks"], &["far"], vec![]), node("Gather", &["x", "far"], &["z"], vec![])];
+    let alone = placed(&model(vec![first.clone()], vec![x(&[5])], &["y"], vec![picks()])).1.unwrap();
+    let both = model([vec![first], others.to_vec()].concat(), vec![x(&[5])], &["y", "z"], vec![picks()]);
+    let both = placed(&both).1.unwrap();
+    assert_eq!(alone.tensors.iter().map(|held| held.in_program).collect::<Vec<_>>(), [false]);
+    assert_eq!(both.tensors.iter().map(|held| held.in_program).collect::<Vec<_>>(), [true, true]);
+}
+
 #[test]
 fn what_does_not_fit_into_a_program_is_refused() {
     let big = floats("w", &[SIDE, SIDE], &vec![0.5; (SIDE * SIDE) as usize]);
