@@ -70,9 +70,11 @@ impl Known {
     /// # Errors
     /// As of [`Known::initializer`].
     pub(super) fn constant(proto: &TensorProto, name: &str) -> Result<Known, Failure> {
-        let known = Known::of_file(proto, String::new())?;
-        let is_weight = known.ty.dtype.is_float() && known.len() > OF_A_FORMULA || known.is_table();
-        Ok(if is_weight { Known { name: name.to_owned(), ..known } } else { known })
+        let mut known = Known::of_file(proto, String::new())?;
+        if known.ty.dtype.is_float() && known.len() > OF_A_FORMULA || known.is_table() {
+            known.name = name.to_owned();
+        }
+        Ok(known)
     }
 
     fn of_file(proto: &TensorProto, name: String) -> Result<Known, Failure> {
@@ -90,7 +92,9 @@ impl Known {
 
     /// What a value of the graph is as long as the weights are those of the file.
     pub(super) fn of_weights(tensor: Tensor, value: Value, sources: Vec<Rc<Known>>) -> Known {
-        Known { made: Some((value, sources)), ..Known::named("", tensor) }
+        let mut known = Known::named("", tensor);
+        known.made = Some((value, sources));
+        known
     }
 
     /// The value of the graph that it is, where weights are computed with.
@@ -158,6 +162,18 @@ impl Known {
         let data = &self.elements().data;
         let first = (!data.is_empty()).then(|| data.element(0))?;
         (1..data.len()).all(|at| data.element(at) == first).then_some(first)
+    }
+}
+
+impl Drop for Known {
+    /// Node by node, as chains are as long as files say.
+    fn drop(&mut self) {
+        let mut rest = self.made.take().map_or(vec![], |(_, sources)| sources);
+        while let Some(source) = rest.pop() {
+            if let Some(mut known) = Rc::into_inner(source) {
+                rest.extend(known.made.take().into_iter().flat_map(|(_, sources)| sources));
+            }
+        }
     }
 }
 

@@ -128,6 +128,15 @@ fn what_does_not_fit_into_a_program_is_refused() {
 }
 
 #[test]
+fn weights_are_computed_with_in_chains_of_any_length() {
+    let names: Vec<String> = (0..50_000).map(|k| format!("v{k:05}")).collect();
+    let mut nodes = vec![node("Neg", &["w"], &["v00000"], vec![])];
+    nodes.extend(names.windows(2).map(|pair| node("Neg", &[&pair[0]], &[&pair[1]], vec![])));
+    nodes.push(node("Add", &["x", "v49999"], &["y"], vec![]));
+    assert!(read(&model(nodes, vec![x(&[2])], &["y"], vec![floats("w", &[2], &[0.5, 1.0])])).is_ok());
+}
+
+#[test]
 fn no_two_parameters_have_one_name() {
     let numbers = [0.5, 1.0, 1.5];
     let branch = |name: &str, number: f32| AttributeProto {
