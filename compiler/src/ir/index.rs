@@ -213,7 +213,8 @@ impl Ranges<'_> {
     /// Quotient (rounded down) and remainder of an index by a positive dimension. Of coefficients that are numbers
     /// only the remainders are left inside of a division, so that nothing negative is divided at run time.
     pub fn divide(&self, index: &Index, by: &Dim) -> (Index, Index) {
-        if by.is(1) {
+        // In an empty axis no index is ever computed.
+        if by.is(1) || by.is(0) {
             return (index.clone(), Index::default());
         }
         let (mut whole, mut rest) = (Index::constant(Dim::default()), Index::default());

@@ -32,12 +32,21 @@ impl Prim {
             }
             Prim::Convert(dtype) => Ok(Type::new(*dtype, args[0].shape.clone())),
             Prim::Reduce { op: _, axes } => {
-                check(args[0].dtype != DType::Bool, || "a reduction of bool".into())?;
+                numbers(args[0])?;
                 drop_axes(args[0], axes)
             }
-            Prim::ArgReduce { op: _, axis } => Ok(Type { dtype: DType::U32, ..drop_axes(args[0], &[*axis])? }),
-            Prim::WindowReduce { windows, .. } => slide(args[0], windows),
-            Prim::WindowArgMax { windows } => Ok(Type { dtype: DType::U32, ..slide(args[0], windows)? }),
+            Prim::ArgReduce { op: _, axis } => {
+                numbers(args[0])?;
+                Ok(Type { dtype: DType::U32, ..drop_axes(args[0], &[*axis])? })
+            }
+            Prim::WindowReduce { windows, .. } => {
+                numbers(args[0])?;
+                slide(args[0], windows)
+            }
+            Prim::WindowArgMax { windows } => {
+                numbers(args[0])?;
+                Ok(Type { dtype: DType::U32, ..slide(args[0], windows)? })
+            }
             Prim::WindowTake { windows } => {
                 let y = slide(args[0], windows)?;
                 check(args[1].shape == y.shape, || format!("positions {} for {y}", args[1]))?;
@@ -135,6 +144,11 @@ impl Prim {
             }
         }
     }
+}
+
+/// Refuses to reduce truth values.
+fn numbers(ty: &Type) -> Result<(), ShapeError> {
+    check(ty.dtype != DType::Bool, || format!("a reduction of {ty}"))
 }
 
 fn check(ok: bool, message: impl FnOnce() -> String) -> Result<(), ShapeError> {

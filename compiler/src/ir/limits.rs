@@ -28,12 +28,33 @@ pub const NESTED_BLOCKS: usize = 64;
 /// Fields of a model, with those of its blocks, and rounds of a repeated block.
 pub const FIELDS: usize = 20_000;
 
-/// Whether a tensor has more than [`ELEMENTS`].
-pub fn is_oversize(ty: &Type) -> bool {
+/// Axes of one tensor.
+pub const AXES: usize = 64;
+
+/// Terms of the number of a tensor's elements before like ones are added up: the product of the numbers of terms of its extents.
+pub const TERMS: usize = 256;
+
+/// Nodes of one graph.
+pub const NODES: usize = 1 << 18;
+
+/// What a tensor has too much of, as the end of "a tensor has at most".
+pub fn excess(ty: &Type) -> Option<String> {
+    if ty.rank() > AXES {
+        return Some(format!("{AXES} axes"));
+    }
+    if terms(&ty.shape) > TERMS {
+        return Some(format!("{TERMS} terms in the number of its elements"));
+    }
     // No coefficient of a product is larger than the product of the sums of coefficients, which is quick to form.
     let sum = |dim: &Dim| dim.terms().iter().fold(0i64, |sum, (_, factor)| sum.saturating_add(factor.saturating_abs()));
     let most = ty.shape.iter().fold(1i64, |most, dim| most.saturating_mul(sum(dim).max(1)));
-    most > ELEMENTS && ty.count().terms().iter().any(|(_, factor)| *factor > ELEMENTS)
+    let is_oversize = most > ELEMENTS && ty.count().terms().iter().any(|(_, factor)| *factor > ELEMENTS);
+    is_oversize.then(|| format!("{ELEMENTS} elements"))
+}
+
+/// How many terms a product of extents has before like ones are added up.
+pub fn terms(extents: &[Dim]) -> usize {
+    extents.iter().fold(1usize, |terms, extent| terms.saturating_mul(extent.terms().len().max(1)))
 }
 
 /// Places that a product writes.

@@ -4,7 +4,7 @@
 
 use super::Failure;
 use super::proto::TensorProto;
-use crate::ir::limits::{ELEMENTS, INTEGER};
+use crate::ir::limits::{AXES, ELEMENTS, INTEGER};
 use crate::ir::{Category, DType, Dim, Type};
 use crate::oracle::{Data, Tensor};
 
@@ -50,17 +50,38 @@ pub(super) fn dtype(number: i64) -> Result<DType, Failure> {
     }
 }
 
+/// The element type of that name, as the first version of the operators says it.
+///
+/// # Errors
+/// As of [`dtype`].
+pub(super) fn named(name: &[u8]) -> Result<DType, Failure> {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    let known = match name.as_str() {
+        "float" => "float32",
+        "double" => "float64",
+        other => other,
+    };
+    match TYPES.iter().find(|(_, own, _)| *own == known) {
+        Some((number, ..)) => dtype(i64::from(*number)),
+        None => Err(Failure::new(format!("`{name}` is no element type"))),
+    }
+}
+
 /// The extents of a tensor of a file.
 ///
 /// # Errors
 /// Of extents that are negative or too large.
 pub(super) fn shape(dims: &[i64]) -> Result<Vec<usize>, Failure> {
+    if dims.len() > AXES {
+        return Err(Failure::new(format!("a tensor has at most {AXES} axes, and this one has {}", dims.len())));
+    }
+    // Without the empty axes: a product with part of them is no larger.
     let mut count = 1i64;
     for &extent in dims {
         if !(0..=INTEGER).contains(&extent) {
             return Err(Failure::new(format!("{dims:?} is no shape: extents are from 0 to {INTEGER}")));
         }
-        count = count.saturating_mul(extent);
+        count = count.saturating_mul(extent.max(1));
     }
     match count <= ELEMENTS {
         true => Ok(dims.iter().map(|&extent| extent as usize).collect()),

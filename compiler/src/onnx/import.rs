@@ -1,7 +1,11 @@
 //! The walk over a graph: nodes in the file's order in, values of a typed graph out.
 
+mod free;
 mod inside;
+mod loops;
+mod scope;
 
+use super::budget::{self, Budget};
 use super::names::Names;
 use super::node::Node;
 use super::operand::{Known, Operand};
@@ -10,7 +14,6 @@ use super::params::{Declared, Params};
 use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use super::{Failure, Refusal, element, fold, symbolic};
 use crate::ir::graph::Memory;
-use crate::ir::limits::EXPRESSIONS;
 use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
 use crate::ir::precision::Precision;
 use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type, Value};
@@ -21,6 +24,8 @@ use prost::Message;
 use prost::bytes::Bytes;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use scope::Scope;
 
 /// What is known of a file's arguments beside the file.
 #[derive(Default, Debug)]
@@ -77,17 +82,16 @@ impl Imported {
 /// All that is wrong with it or not supported.
 pub fn import(bytes: Bytes, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
     let whole = |reason: String| vec![Refusal::of_file(reason)];
+    let len = bytes.len();
+    let budget = || Budget::of(len);
     let file = ModelProto::decode(bytes).map_err(|why| whole(format!("this is no ONNX file: {why}")))?;
     let Some(graph) = &file.graph else { return Err(whole("the file has no graph".into())) };
-    let read = |float| Importer::new(&file, bound, span, float).read(graph);
+    let read = |float| Importer::new(&file, budget(), bound, span, float).read(graph);
     let imported = read(DType::F32)?;
     // Parameters have one type, and f64 holds all.
     let is_wide = imported.tensors.iter().any(|known| known.ty.dtype == DType::F64);
     if is_wide { read(DType::F64) } else { Ok(imported) }
 }
-
-/// The values of the names so far; `None` for what a refusal leaves unknown. What an operator does not give has no name.
-type Scope = BTreeMap<String, Option<Operand>>;
 
 struct Importer<'f> {
     graph: Graph,
@@ -102,15 +106,12 @@ struct Importer<'f> {
     span: Span,
     float: DType,
     sites: u32,
-    /// How many functions and branches are around what is read.
-    depth: usize,
-    /// How many nodes were read.
-    count: usize,
+    budget: Budget,
     refusals: Vec<Refusal>,
 }
 
 impl<'f> Importer<'f> {
-    fn new(file: &'f ModelProto, bound: &'f Bound, span: Span, float: DType) -> Importer<'f> {
+    fn new(file: &'f ModelProto, budget: Budget, bound: &'f Bound, span: Span, float: DType) -> Importer<'f> {
         let mut dim_names = Names::default();
         bound.dims.values().for_each(|dim| dim.names(&mut |name| drop(dim_names.unique(name.to_owned()))));
         Importer {
@@ -125,8 +126,7 @@ impl<'f> Importer<'f> {
             span,
             float,
             sites: 0,
-            depth: 0,
-            count: 0,
+            budget,
             refusals: vec![],
         }
     }
@@ -228,11 +228,16 @@ impl<'f> Importer<'f> {
             }
             extents.push(dim);
         }
-        Ok(Type::new(element::dtype(tensor.elem_type.into())?, extents))
+        let ty = Type::new(element::dtype(tensor.elem_type.into())?, extents);
+        budget::typed(&ty)?;
+        Ok(ty)
     }
 
-    fn nodes(&mut self, nodes: &[NodeProto]) {
+    fn nodes<'n>(&mut self, nodes: impl IntoIterator<Item = &'n NodeProto>) {
         for node in nodes {
+            if self.budget.is_spent() {
+                return;
+            }
             let made = self.node(node);
             let is_made = made.is_ok();
             let results = made.unwrap_or_else(|why| {
@@ -269,12 +274,7 @@ impl<'f> Importer<'f> {
 
     /// The results of a node; `Err(None)` where an argument is unknown because of what was refused before.
     fn node(&mut self, proto: &NodeProto) -> Result<Vec<Operand>, Option<Failure>> {
-        self.count += 1;
-        if self.count > EXPRESSIONS {
-            let failure =
-                Failure::new(format!("the file has more than {EXPRESSIONS} nodes, with those of its functions"));
-            return Err((self.count == EXPRESSIONS + 1).then_some(failure));
-        }
+        self.budget.node()?;
         if let Some(attribute) = proto.attribute.iter().find(|attribute| !attribute.ref_attr_name.is_empty()) {
             let (name, own) = (&attribute.name, &attribute.ref_attr_name);
             return Err(Some(Failure::new(format!(
@@ -297,6 +297,13 @@ impl<'f> Importer<'f> {
         if proto.op_type == "If" && proto.domain.is_empty() {
             return self.branch(proto, &inputs);
         }
+        if matches!(proto.domain.as_str(), "" | "ai.onnx") {
+            match proto.op_type.as_str() {
+                "Loop" => return self.loop_of(proto, &inputs),
+                "Scan" => return self.scan(proto, &inputs),
+                _ => {}
+            }
+        }
         let has_graphs = proto.attribute.iter().any(|attribute| attribute.g.is_some());
         if proto.op_type == "FlexAttention" && proto.domain == "ai.onnx.preview" && has_graphs {
             return self.flex_attention(proto, inputs);
@@ -307,18 +314,30 @@ impl<'f> Importer<'f> {
         self.apply(operator, proto, inputs).map_err(Some)
     }
 
-    /// What an operator gives: computed at once where everything is known, otherwise appended to the graph.
+    /// What an operator gives, if that is not too much.
     fn apply(
         &mut self,
         operator: &'static Operator,
         proto: &NodeProto,
         inputs: Vec<Option<Operand>>,
     ) -> Result<Vec<Operand>, Failure> {
+        let made = self.made(operator, proto, inputs)?;
+        made.iter().try_for_each(|operand| budget::result(operand, &self.graph))?;
+        Ok(made)
+    }
+
+    /// The same: computed at once where everything is known, otherwise appended to the graph.
+    fn made(
+        &mut self,
+        operator: &'static Operator,
+        proto: &NodeProto,
+        inputs: Vec<Option<Operand>>,
+    ) -> Result<Vec<Operand>, Failure> {
         let opset = self.opset(&proto.domain);
-        let Importer { graph, params, span, float, sites, .. } = self;
-        let mut run = |graph: &mut Graph, params: &mut Params, inputs: Vec<Option<Operand>>| {
+        let Importer { graph, params, budget, span, float, sites, .. } = self;
+        let mut run = |graph: &mut Graph, params: &mut Params, budget: &mut Budget, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
-            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, stored: None })
+            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, budget, stored: None })
         };
         let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
         let to = to.and_then(|attribute| element::dtype(attribute.i).ok());
@@ -327,29 +346,23 @@ impl<'f> Importer<'f> {
         }
         let mut folded = None;
         if inputs.iter().flatten().all(|operand| matches!(operand, Operand::Known(_))) {
-            folded = fold::folded(|known, tensors| run(known, tensors, inputs.clone()))?;
+            folded = fold::folded(budget, |known, tensors, budget| run(known, tensors, budget, inputs.clone()))?;
         }
-        let made = match folded {
-            Some(fold::Folded { results, of_weights: None }) => return Ok(results),
+        match folded {
+            Some(fold::Folded { results, of_weights: None }) => Ok(results),
             // What weights are computed to stays in the graph, and is known to who must know it.
             Some(fold::Folded { results, of_weights: Some(sources) }) => {
-                let made = run(graph, params, inputs)?;
-                made.into_iter().zip(results).map(|(made, known)| fold::both(made, known, &sources)).collect()
+                let made = run(graph, params, budget, inputs)?;
+                Ok(match params {
+                    Params::Model(_) => {
+                        made.into_iter().zip(results).map(|(made, known)| fold::both(made, known, &sources)).collect()
+                    }
+                    // A body is not where a value is known by.
+                    Params::Inputs { .. } => made,
+                })
             }
-            None => run(graph, params, inputs)?,
-        };
-        let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
-        for operand in &made {
-            if let Operand::Value(value) = operand
-                && graph.ty(*value).shape.iter().any(is_negative)
-            {
-                return Err(Failure::new(format!(
-                    "it would give {}, of which an extent is negative",
-                    graph.ty(*value)
-                )));
-            }
+            None => run(graph, params, budget, inputs),
         }
-        Ok(made)
     }
 
     fn finish(

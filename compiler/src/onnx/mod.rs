@@ -1,9 +1,10 @@
 //! The front door for ONNX: a file in, a function with types and its parameters out, as they are behind shape.
 //!
 //! Always: the same file gives the same function; everything that the file's shapes decide is decided here, by the oracle, so that
-//! none of it is left to run; all that is not supported is said at once, each by the node that asks for it. A damaged file is an error;
-//! lists that operators make of numbers in a file are not all bounded yet, so that a hostile one can still take all memory.
+//! none of it is left to run; all that is not supported is said at once, each by the node that asks for it. A damaged file is an error,
+//! and so is one that asks for more than its budget (`budget.rs`).
 
+mod budget;
 mod element;
 mod failure;
 mod fold;

@@ -3,6 +3,7 @@
 //! Always: an argument is asked for as a value of the graph, or as what is known of it at build time; an operator that computes
 //! sees no type of memory, as the bodies of ops do not (`ops/build.rs`).
 
+use super::budget::Budget;
 use super::operand::{Known, Operand};
 use super::operators::Operator;
 use super::params::Params;
@@ -29,6 +30,8 @@ pub(super) struct Node<'n> {
     pub(super) inputs: Vec<Option<Operand>>,
     /// Where tensors go that the graph reads.
     pub(super) params: &'n mut Params,
+    /// What may still be made of the file.
+    pub(super) budget: &'n mut Budget,
     /// The type of memory of the first argument, which is that of the results, where it was computed with in a wider one.
     pub(super) stored: Option<DType>,
 }
@@ -234,7 +237,8 @@ impl Node<'_> {
 
     /// An element type, where it is given.
     pub(super) fn dtype(&self, name: &str) -> Made<Option<DType>> {
-        self.attribute(name).map(|attribute| element::dtype(attribute.i)).transpose()
+        let attribute = self.attribute(name);
+        attribute.map(|of| if of.s.is_empty() { element::dtype(of.i) } else { element::named(&of.s) }).transpose()
     }
 
     /// Integers that older versions have as an attribute and newer ones as an argument.
@@ -321,6 +325,11 @@ impl Node<'_> {
     pub(super) fn extent(&mut self, dim: &Dim, dtype: DType) -> Made {
         let number = symbolic::number(&mut self.b, dim)?;
         Ok(self.b.convert(number, dtype)?)
+    }
+
+    /// So many numbers that are computed at build time, if they are not too many.
+    pub(super) fn room(&mut self, count: i64) -> Made<usize> {
+        self.budget.elements(count)
     }
 
     /// A tensor of one value.

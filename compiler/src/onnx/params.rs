@@ -19,8 +19,8 @@ use std::rc::Rc;
 
 /// Where tensors go that a graph reads.
 pub(super) enum Params {
-    /// They become arguments of a graph that is evaluated at once.
-    Inputs(Vec<Rc<Known>>),
+    /// They become inputs of a graph: one that is evaluated at once, or the body of a loop, which has others `before` them.
+    Inputs { before: usize, known: Vec<Rc<Known>> },
     /// They become parameters of a model.
     Model(Declared),
 }
@@ -50,6 +50,19 @@ struct Read {
 const EXACT: i128 = 1 << 24;
 
 impl Params {
+    /// Those of a graph that has so many other inputs before them.
+    pub(super) fn inputs(before: usize) -> Params {
+        Params::Inputs { before, known: vec![] }
+    }
+
+    /// What became inputs.
+    pub(super) fn into_known(self) -> Vec<Rc<Known>> {
+        match self {
+            Params::Inputs { known, .. } => known,
+            Params::Model(_) => vec![],
+        }
+    }
+
     /// An operand as a value.
     pub(super) fn operand(&mut self, b: &mut Builder<'_>, operand: &Operand) -> Made {
         match operand {
@@ -62,9 +75,13 @@ impl Params {
     /// A known tensor as a value, which training changes if it is a weight of floats, and nothing reads it as `fixed`.
     pub(super) fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
         match self {
-            Params::Inputs(inputs) => {
-                inputs.push(known.clone());
-                Ok(b.graph.push(Kind::Input(inputs.len() - 1), vec![], Some(known.ty.clone()), b.span))
+            Params::Inputs { before, known: inputs } => {
+                let place = inputs.iter().position(|own| Rc::ptr_eq(own, known));
+                let place = place.unwrap_or_else(|| {
+                    inputs.push(known.clone());
+                    inputs.len() - 1
+                });
+                Ok(b.graph.push(Kind::Input(*before + place), vec![], Some(known.ty.clone()), b.span))
             }
             Params::Model(declared) => match known.value() {
                 Some(value) => Ok(value),

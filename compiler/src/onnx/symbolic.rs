@@ -3,6 +3,7 @@
 //! Always: a comparison is decided only where it has the same outcome for every binding; what is not, and what would become a long
 //! formula, is left to run time.
 
+use super::budget::LIST;
 use super::node::Made;
 use super::operand::{Dims, Operand};
 use super::proto::NodeProto;
@@ -284,6 +285,9 @@ fn common(shapes: &[&Vec<usize>]) -> Option<Vec<usize>> {
 /// At each place of a shape the elements of all lists, broadcast.
 fn elements(shape: &[usize], lists: &[&Dims]) -> Option<Vec<Vec<Dim>>> {
     let count = shape.iter().product::<usize>();
+    if count > LIST {
+        return None;
+    }
     let at = |place: usize, own: &[usize]| {
         let (mut rest, mut index, mut stride) = (place, 0, 1);
         for (back, extent) in shape.iter().rev().enumerate() {

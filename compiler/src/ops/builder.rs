@@ -6,7 +6,7 @@
 use super::OpError;
 use crate::diag::Code;
 use crate::ir::graph::Source;
-use crate::ir::limits::{ELEMENTS, is_oversize};
+use crate::ir::limits::{NODES, excess};
 use crate::ir::prim::{Border, Cut, MapOp, Prim, ReduceOp, Scalar};
 use crate::ir::{Category, DType, Dim, Graph, Kind, Type, Value};
 use proc_macro2::Span;
@@ -84,8 +84,12 @@ impl Builder<'_> {
     fn append(&mut self, prim: Prim, args: &[Value]) -> Built {
         let types: Vec<&Type> = args.iter().map(|&a| self.graph.ty(a)).collect();
         let ty = prim.infer(&types).map_err(|message| OpError::new(Code::ShapeMismatch, message))?;
-        if is_oversize(&ty) {
-            let message = format!("`{{callee}}` would make {ty}, and a tensor has at most {ELEMENTS} elements");
+        if let Some(most) = excess(&ty) {
+            let message = format!("`{{callee}}` would make {ty}, and a tensor has at most {most}");
+            return Err(OpError::new(Code::TooLarge, message));
+        }
+        if self.graph.nodes.len() >= NODES {
+            let message = format!("with `{{callee}}` a graph would have more than {NODES} nodes");
             return Err(OpError::new(Code::TooLarge, message));
         }
         Ok(self.graph.push(Kind::Prim(prim), args.to_vec(), Some(ty), self.span))

@@ -1,4 +1,4 @@
-//! Graphs inside of others: functions of a file, branches, and the graphs that attributes hold.
+//! Graphs inside of others: functions of a file, branches, and the graphs that attributes hold. Loops have a file of their own.
 //!
 //! Always: a condition is known at build time, and no nesting is as deep as a file says.
 
@@ -7,9 +7,8 @@ use super::super::operand::Operand;
 use super::super::operators;
 use super::super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto};
 use super::{Importer, Scope};
-
-/// How deep functions call each other, and branches stand in each other.
-const DEPTH: usize = 32;
+use prost::Message;
+use std::borrow::Cow;
 
 impl<'f> Importer<'f> {
     /// The results of a function of the file.
@@ -25,10 +24,13 @@ impl<'f> Importer<'f> {
                 scope.insert(name.clone(), Some(operand));
             }
         }
-        let nodes: Vec<NodeProto> = function.node.iter().map(|node| called(node, function, call)).collect();
+        let nodes = function.node.iter().map(|node| called(node, function, call));
+        let nodes: Vec<Cow<'_, NodeProto>> = nodes.collect();
+        let copied = nodes.iter().map(|node| if let Cow::Owned(node) = node { node.encoded_len() as i64 } else { 0 });
+        self.budget.elements(copied.sum())?;
         let opsets = std::mem::replace(&mut self.opsets, &function.opset_import);
         let outer = std::mem::replace(&mut self.scope, scope);
-        let results = self.inside(&nodes, &function.output);
+        let results = self.inside(nodes.iter().map(Cow::as_ref), &function.output);
         (self.opsets, self.scope) = (opsets, outer);
         results
     }
@@ -76,36 +78,51 @@ impl<'f> Importer<'f> {
     }
 
     /// The results of a graph inside of a node, which also sees the names around it.
-    fn subgraph(&mut self, graph: &GraphProto, inputs: Vec<Operand>) -> Result<Vec<Operand>, Option<Failure>> {
-        let outer = self.scope.clone();
+    pub(super) fn subgraph(
+        &mut self,
+        graph: &GraphProto,
+        inputs: Vec<Operand>,
+    ) -> Result<Vec<Operand>, Option<Failure>> {
+        // A graph may be read many times.
+        let count = graph.initializer.iter().map(|tensor| tensor.encoded_len() as i64).sum();
+        self.budget.elements(count)?;
+        self.scope.enter();
         self.initializers(graph);
         for (input, operand) in graph.input.iter().zip(inputs) {
             self.scope.insert(input.name.clone(), Some(operand));
         }
         let outputs: Vec<String> = graph.output.iter().map(|output| output.name.clone()).collect();
         let results = self.inside(&graph.node, &outputs);
-        self.scope = outer;
+        self.scope.leave();
         results
     }
 
     /// The values of these names behind nodes that stand inside of another.
-    fn inside(&mut self, nodes: &[NodeProto], names: &[String]) -> Result<Vec<Operand>, Option<Failure>> {
-        if self.depth == DEPTH {
-            return Err(Some(Failure::new(format!("functions and branches are nested more than {DEPTH} deep"))));
-        }
-        self.depth += 1;
+    fn inside<'n>(
+        &mut self,
+        nodes: impl IntoIterator<Item = &'n NodeProto>,
+        names: &[String],
+    ) -> Result<Vec<Operand>, Option<Failure>> {
+        self.budget.enter()?;
         self.nodes(nodes);
-        self.depth -= 1;
+        self.budget.leave();
         names.iter().map(|name| self.scope.get(name).cloned().flatten().ok_or(None)).collect()
     }
 }
 
 /// A node of a function, and those of graphs inside of it, with the attributes of a call in the places that stand for them.
-fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeProto {
+fn called<'n>(node: &'n NodeProto, function: &FunctionProto, call: &NodeProto) -> Cow<'n, NodeProto> {
+    if !refers(node) {
+        return Cow::Borrowed(node);
+    }
     let mut node = node.clone();
     node.attribute.retain_mut(|attribute| {
         for graph in attribute.g.iter_mut().chain(&mut attribute.graphs) {
-            graph.node.iter_mut().for_each(|node| *node = called(node, function, call));
+            for node in &mut graph.node {
+                if let Cow::Owned(own) = called(node, function, call) {
+                    *node = own;
+                }
+            }
         }
         if attribute.ref_attr_name.is_empty() {
             return true;
@@ -116,5 +133,13 @@ fn called(node: &NodeProto, function: &FunctionProto, call: &NodeProto) -> NodeP
         *attribute = AttributeProto { name: attribute.name.clone(), ..given.clone() };
         true
     });
-    node
+    Cow::Owned(node)
+}
+
+/// Whether an attribute of a node, or of one in a graph inside of it, is one of a function.
+fn refers(node: &NodeProto) -> bool {
+    node.attribute.iter().any(|attribute| {
+        let mut graphs = attribute.g.iter().chain(&attribute.graphs);
+        !attribute.ref_attr_name.is_empty() || graphs.any(|graph| graph.node.iter().any(refers))
+    })
 }

@@ -10,7 +10,7 @@ use crate::ir::prim::{ArgOp, MapOp, Prim};
 use crate::ir::{Dim, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
-    computes("Relu", |n| one(named(n, "relu"))),
+    computes("Relu", |n| one(relu(n))),
     computes("Sigmoid", |n| one(named(n, "sigmoid"))),
     computes("Softplus", |n| one(softplus(n))),
     computes("Softsign", |n| one(named(n, "softsign"))),
@@ -31,6 +31,15 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("LogSoftmax", |n| one(along(n, "log_softmax"))),
     computes("Hardmax", |n| one(hardmax(n))),
 ];
+
+/// Of integers, too.
+fn relu(n: &mut Node<'_>) -> Made {
+    let x = n.arg(0)?;
+    match n.b.dtype(x).is_float() {
+        true => n.call("relu", &[x], &[]),
+        false => Ok(n.b.with(MapOp::Max, x, 0.0)?),
+    }
+}
 
 /// `max(x, 0) + ln(1 + e^−|x|)`
 fn softplus(n: &mut Node<'_>) -> Made {

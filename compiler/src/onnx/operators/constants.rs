@@ -22,11 +22,14 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// A large tensor is a weight with the name of the result.
-fn constant(n: &Node<'_>) -> Made<Operand> {
-    if let Some(known) = n.large_tensor("value")? {
-        return Ok(Operand::Known(Rc::new(known)));
-    }
-    Ok(Operand::known(numbers(n)?))
+fn constant(n: &mut Node<'_>) -> Made<Operand> {
+    let known = match n.large_tensor("value")? {
+        Some(known) => return Ok(Operand::Known(Rc::new(known))),
+        None => numbers(n)?,
+    };
+    // A function may be called many times.
+    n.room(known.data.len() as i64)?;
+    Ok(Operand::known(known))
 }
 
 fn numbers(n: &Node<'_>) -> Made<Tensor> {
@@ -91,10 +94,11 @@ fn float_range(n: &mut Node<'_>, dtype: DType) -> Made<Vec<Operand>> {
     };
     let (start, limit, delta) = (number(n, 0)?, number(n, 1)?, number(n, 2)?);
     let count = ((limit - start) / delta).ceil().max(0.0);
-    if count.is_nan() || count >= f64::from(1 << 24) {
-        return Err(Failure::new(format!("a range of {count} elements")));
+    if count.is_nan() {
+        return Err(Failure::new(format!("a range from {start} to {limit} by {delta}")));
     }
-    let numbers: Vec<f64> = (0..count as usize).map(|i| dtype.nearest(start + i as f64 * delta)).collect();
+    let count = n.room(count as i64)?;
+    let numbers: Vec<f64> = (0..count).map(|i| dtype.nearest(start + i as f64 * delta)).collect();
     Ok(vec![Operand::known(Tensor::new([numbers.len()], Data::of(dtype, numbers)))])
 }
 
@@ -114,8 +118,9 @@ fn eye_like(n: &mut Node<'_>) -> Made {
 
 /// A sum of cosines over as many points as are asked for: `a + b · cos(2πi / N) + c · cos(4πi / N)`.
 fn window(n: &mut Node<'_>, [a, b, c]: [f64; 3]) -> Made<Vec<Operand>> {
-    let size = n.maybe_ints(0)?.and_then(|size| size.first().copied()).filter(|size| (0..1 << 24).contains(size));
-    let size = size.ok_or_else(|| Failure::new("its size must be known, and not negative"))?;
+    let size = n.maybe_ints(0)?.and_then(|size| size.first().copied());
+    let size = size.ok_or_else(|| Failure::new("it lacks its size"))?;
+    n.room(size)?;
     let dtype = n.dtype("output_datatype")?.unwrap_or(DType::F32);
     let around = if n.int("periodic", 1) != 0 { size } else { size - 1 }.max(1) as f64;
     let point = |i: i64| {
@@ -135,29 +140,24 @@ fn mel_weights(n: &mut Node<'_>) -> Made<Vec<Operand>> {
     }
     let [bands, length, rate, lower, upper] = numbers[..] else { unreachable!("there are five") };
     let dtype = n.dtype("output_datatype")?.unwrap_or(DType::F32);
-    let (bands, bins) = (bands as usize, (length as usize / 2).saturating_add(1));
-    if bands.saturating_mul(bins) > 1 << 24 {
-        return Err(Failure::new(format!("{bands} bands of {bins} bins")));
-    }
+    let (bands, bins) = (bands as i64, (length as i64 / 2).saturating_add(1));
+    let mut weights = vec![0.0; n.room(bands.saturating_mul(bins))?];
     let mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let (low, step) = (mel(lower), (mel(upper) - mel(lower)) / (bands + 2) as f64);
-    let edge = |k: usize| {
+    let edge = |k: i64| {
         let hertz = 700.0 * (10f64.powf((low + step * k as f64) / 2595.0) - 1.0);
-        ((length + 1.0) * hertz / rate).floor() as i64
+        ((length + 1.0) * hertz / rate).floor()
     };
-    let mut weights = vec![0.0; bins * bands];
     for band in 0..bands {
         let [from, top, to] = [edge(band), edge(band + 1), edge(band + 2)];
-        let mut set = |bin: i64, weight: f64| {
-            if let Some(weight_of) = usize::try_from(bin).ok().and_then(|bin| weights.get_mut(bin * bands + band)) {
-                *weight_of = weight;
-            }
+        let weight = |bin: f64| match bin {
+            _ if bin == top && from == top => 1.0,
+            _ if from <= bin && bin <= top => (bin - from) / (top - from),
+            _ if top < bin && bin < to => (to - bin) / (to - top),
+            _ => 0.0,
         };
-        if from == top {
-            set(top, 1.0);
-        }
-        (from..=top).filter(|_| from != top).for_each(|bin| set(bin, (bin - from) as f64 / (top - from) as f64));
-        (top..to).filter(|_| top != to).for_each(|bin| set(bin, (to - bin) as f64 / (to - top) as f64));
+        (0..bins).for_each(|bin| weights[(bin * bands + band) as usize] = weight(bin as f64));
     }
-    Ok(vec![Operand::known(Tensor::new([bins, bands], Data::of(dtype, weights)))])
+    let shape = [bins as usize, bands as usize];
+    Ok(vec![Operand::known(Tensor::new(shape, Data::of(dtype, weights)))])
 }

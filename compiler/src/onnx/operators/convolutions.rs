@@ -14,19 +14,18 @@ pub(super) const OPERATORS: &[Operator] =
 
 fn convolve(n: &mut Node<'_>) -> Made {
     let [x, weight] = [n.arg(0)?, n.arg(1)?];
-    let made = convolution(n, x, weight)?;
+    let made = convolution(n, x, weight, n.int("group", 1).max(1))?;
     let bias = n.maybe(2)?;
     with_bias(n, made, bias)
 }
 
 /// The cross-correlation of `[batch, channels, spatial…]` by `[outputs, channels / group, kernel…]`.
-pub(super) fn convolution(n: &mut Node<'_>, x: Value, weight: Value) -> Made {
+pub(super) fn convolution(n: &mut Node<'_>, x: Value, weight: Value, group: i64) -> Made {
     let (own, filters) = (n.b.ty(x).clone(), n.b.shape(weight));
     if filters.len() < 3 {
         return Err(Failure::new("the filters have no spatial axis"));
     }
     let windows = sliding(n, &own, &filters[2..])?.windows;
-    let group = n.int("group", 1).max(1);
     let (each, outputs) = (filters[1].clone(), filters[0].exact_div(&Dim::from(group)));
     let outputs = outputs.ok_or_else(|| Failure::new(format!("{group} groups of {} outputs", filters[0])))?;
     if own.shape[1] != each.clone() * Dim::from(group) {

@@ -284,6 +284,11 @@ fn top_k(n: &mut Node<'_>) -> Made<Vec<Value>> {
         Some(k) => Dim::from(k),
         None => n.maybe_dims(1)?.and_then(|k| k.first().cloned()).ok_or_else(|| Failure::new("it lacks `k`"))?,
     };
+    if k.is(0) {
+        let values = n.b.slice(x, axis, 0.into(), 0.into())?;
+        let index = n.b.full(DType::I64, &n.b.shape(values), 0.0)?;
+        return Ok(vec![values, index]);
+    }
     let largest = Attr::Bool(n.int("largest", 1) != 0);
     let attrs = [("k", Attr::Int(k)), ("axis", Attr::Int((axis as i64).into())), ("largest", largest)];
     let made = n.call_all("top_k", &[x], &attrs)?;

@@ -23,10 +23,15 @@ list! {
     compare
     constants
     convolutions
+    determinant
+    einsum
     index
     losses
+    max_roi_pool
+    ml
     movement
     norms
+    optional
     pools
     products
     quantize
@@ -35,8 +40,10 @@ list! {
     regions
     resize
     sample
+    selection
     shapes
     signal
+    training
 }
 
 mod sliding;
@@ -49,6 +56,8 @@ pub(super) use attention::FLEX_PARTS;
 pub(super) struct Operator {
     /// Its name.
     pub(super) name: &'static str,
+    /// Its domain; that of ONNX itself has no name.
+    domain: &'static str,
     /// Whether it takes elements of types of memory as they are, rather than computing with them.
     pub(super) moves: bool,
     /// What it gives.
@@ -60,12 +69,12 @@ type Import = fn(&mut Node<'_>) -> Made<Vec<Operand>>;
 
 /// An operator that computes.
 const fn computes(name: &'static str, import: Import) -> Operator {
-    Operator { name, moves: false, import }
+    Operator { name, domain: "", moves: false, import }
 }
 
 /// An operator that moves elements, or says itself in which types it computes.
 const fn moves(name: &'static str, import: Import) -> Operator {
-    Operator { name, moves: true, import }
+    Operator { name, domain: "", moves: true, import }
 }
 
 /// A value as the only result.
@@ -75,16 +84,22 @@ fn one(value: Made) -> Made<Vec<Operand>> {
 
 /// The operator of that name in a domain.
 pub(super) fn operator(domain: &str, name: &str) -> Option<&'static Operator> {
-    let is_known = matches!(domain, "" | "ai.onnx" | "ai.onnx.preview");
-    OPERATORS.iter().flat_map(|family| family.iter()).find(|operator| is_known && operator.name == name)
+    let domain = if domain == "ai.onnx" { "" } else { domain };
+    let is_own = |operator: &&Operator| operator.domain == domain && operator.name == name;
+    OPERATORS.iter().flat_map(|family| family.iter()).find(is_own)
 }
 
-/// The names of all operators.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    OPERATORS.iter().flat_map(|family| family.iter()).map(|operator| operator.name)
+/// The domains and the names of all operators.
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OPERATORS.iter().flat_map(|family| family.iter()).map(|operator| (operator.domain, operator.name))
 }
 
 impl Operator {
+    /// The same in another domain.
+    const fn of(self, domain: &'static str) -> Operator {
+        Operator { domain, ..self }
+    }
+
     /// What a node gives.
     pub(super) fn apply(&'static self, node: &mut Node<'_>) -> Made<Vec<Operand>> {
         let mut made = (self.import)(node)?;

@@ -4,8 +4,10 @@ use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::super::operand::Operand;
 use super::{Operator, all, moves, one};
+use crate::ir::limits::INTEGER;
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar};
 use crate::ir::{DType, Dim, Value};
+use crate::oracle::{Data, Tensor};
 
 pub(super) const OPERATORS: &[Operator] = &[
     moves("Transpose", |n| one(transpose(n))),
@@ -52,6 +54,7 @@ fn concat(n: &mut Node<'_>) -> Made<Vec<Operand>> {
 /// Values beside each other along an axis.
 pub(super) fn joined(n: &mut Node<'_>, axis: usize, args: &[Value]) -> Made {
     match args {
+        [] => Err(Failure::new("nothing is left of it to join")),
         [only] => Ok(*only),
         _ => Ok(n.b.prim(Prim::Concat { axis }, args)?),
     }
@@ -63,12 +66,12 @@ fn split(n: &mut Node<'_>) -> Made<Vec<Value>> {
     let parts: Vec<Dim> = match n.ints_or_arg("split", 1)? {
         Some(parts) => parts.into_iter().map(Dim::from).collect(),
         None => {
-            let count = n.int("num_outputs", n.outputs() as i64).max(1);
-            let each = shape[axis].ceil_div(count);
-            let last = shape[axis].clone() - each.clone() * Dim::from(count - 1);
-            let mut parts = vec![each; count as usize - 1];
-            parts.push(last);
-            parts
+            let count = n.outputs().max(1) as i64;
+            let asked = n.int("num_outputs", count);
+            if asked != count {
+                return Err(Failure::new(format!("it asks for {asked} parts, and has {count} results")));
+            }
+            equal_parts(&shape[axis], count)
         }
     };
     let mut start = Dim::from(0);
@@ -81,6 +84,17 @@ fn split(n: &mut Node<'_>) -> Made<Vec<Value>> {
         true => Ok(made),
         false => Err(Failure::new(format!("its parts have {start} of {} elements", shape[axis]))),
     }
+}
+
+/// Parts of as many elements each, of which the last ones have what is left.
+fn equal_parts(extent: &Dim, count: i64) -> Vec<Dim> {
+    let each = extent.ceil_div(count);
+    let start = |k: i64| match (extent.as_const(), each.as_const()) {
+        (Some(extent), Some(each)) => Dim::from(extent.min(each.saturating_mul(k))),
+        _ if k == count => extent.clone(),
+        _ => each.clone() * Dim::from(k),
+    };
+    (0..count).map(|k| start(k + 1) - start(k)).collect()
 }
 
 /// A cut of an axis: where it begins and ends, as Python's slices are read.
@@ -161,7 +175,9 @@ fn slice(n: &mut Node<'_>) -> Made<Vec<Operand>> {
     if let (Operand::Dims(of), [Cut { start, len, step }]) = (n.operand(0)?, &cuts[..])
         && let (Some(start), Some(len)) = (start.as_const(), len.as_const())
     {
-        let mut part: Vec<Dim> = (0..len).map(|k| of.dims[(start + k * step) as usize].clone()).collect();
+        let part = (0..len).map(|k| of.dims.get(usize::try_from(start + k * step).ok()?).cloned());
+        let part: Option<Vec<Dim>> = part.collect();
+        let mut part = part.ok_or_else(|| Failure::new("it is beyond the list"))?;
         if !flipped.is_empty() {
             part.reverse();
         }
@@ -174,8 +190,16 @@ fn slice(n: &mut Node<'_>) -> Made<Vec<Operand>> {
 }
 
 fn tile(n: &mut Node<'_>) -> Made {
-    let (x, repeats) = (n.arg(0)?, n.maybe_dims(1)?.ok_or_else(|| Failure::new("it lacks `repeats`"))?);
+    let (x, mut repeats) = (n.arg(0)?, n.maybe_dims(1)?.ok_or_else(|| Failure::new("it lacks `repeats`"))?);
     let own = n.b.shape(x);
+    if n.opset < 6 {
+        // A number, and an axis.
+        let axis = n.maybe_ints(2)?.and_then(|axis| axis.first().copied());
+        let axis = n.axis_of(axis.ok_or_else(|| Failure::new("it lacks its axis"))?, own.len())?;
+        let times = repeats.first().cloned().ok_or_else(|| Failure::new("it lacks `tiles`"))?;
+        repeats = vec![1.into(); own.len()];
+        repeats[axis] = times;
+    }
     if repeats.len() != own.len() {
         return Err(Failure::new(format!("{} repeats of {} axes", repeats.len(), own.len())));
     }
@@ -198,6 +222,9 @@ fn pad(n: &mut Node<'_>) -> Made {
     };
     if pads.len() != 2 * axes.len() {
         return Err(Failure::new(format!("{} borders for {} axes", pads.len(), axes.len())));
+    }
+    if let Some(border) = pads.iter().find(|border| border.abs_diff(0) > INTEGER as u64) {
+        return Err(Failure::new(format!("a border of {border} elements")));
     }
     let mut borders = vec![(0, 0); rank];
     axes.iter().enumerate().for_each(|(k, &axis)| borders[axis] = (pads[k], pads[axes.len() + k]));
@@ -238,6 +265,7 @@ fn repeated(n: &mut Node<'_>, x: Value, axis: usize, (low, high): (i64, i64), mo
     }
     let count = n.b.shape(x)[axis].as_const().filter(|&count| count > 0);
     let count = count.ok_or_else(|| Failure::new("borders that repeat elements need a known number of them"))?;
+    n.room(low + count + high)?;
     let source = |at: i64| match mode {
         "edge" => at.clamp(0, count - 1),
         "wrap" => at.rem_euclid(count),
@@ -251,8 +279,11 @@ fn repeated(n: &mut Node<'_>, x: Value, axis: usize, (low, high): (i64, i64), mo
     pick(n, x, axis, &sources)
 }
 
+/// As many slices as may take the place of a list of positions.
+const RUNS: usize = 16;
+
 /// Elements of an axis by known positions: few runs of neighbours are slices.
-fn pick(n: &mut Node<'_>, x: Value, axis: usize, sources: &[i64]) -> Made {
+pub(super) fn pick(n: &mut Node<'_>, x: Value, axis: usize, sources: &[i64]) -> Made {
     let mut runs: Vec<(i64, i64)> = vec![];
     for &at in sources {
         match runs.last_mut() {
@@ -260,8 +291,16 @@ fn pick(n: &mut Node<'_>, x: Value, axis: usize, sources: &[i64]) -> Made {
             _ => runs.push((at, 1)),
         }
     }
+    if runs.len() > RUNS {
+        let index = sources.iter().map(|&at| at.into()).collect();
+        let index = n.constant(Tensor::new([sources.len()], Data::Int(DType::U32, index)))?;
+        return Ok(n.b.prim(Prim::Gather { axis }, &[x, index])?);
+    }
     let parts = runs.into_iter().map(|(start, len)| n.b.slice(x, axis, start.into(), len.into()));
-    let parts = parts.collect::<Result<Vec<Value>, _>>()?;
+    let mut parts = parts.collect::<Result<Vec<Value>, _>>()?;
+    if parts.is_empty() {
+        parts.push(n.b.slice(x, axis, 0.into(), 0.into())?);
+    }
     joined(n, axis, &parts)
 }
 
@@ -277,7 +316,7 @@ fn center_crop_pad(n: &mut Node<'_>) -> Made {
     let mut borders = vec![Border { low: 0.into(), high: 0.into(), interior: 0 }; rank];
     for (&axis, &wanted) in axes.iter().zip(&target) {
         let own = shape[axis].as_const().ok_or_else(|| Failure::new("it needs known extents"))?;
-        let more = wanted.clamp(0, crate::ir::limits::INTEGER) - own;
+        let more = wanted.clamp(0, INTEGER) - own;
         let low = if more >= 0 { more / 2 } else { -((-more) / 2) };
         (borders[axis].low, borders[axis].high) = (low.into(), (more - low).into());
     }

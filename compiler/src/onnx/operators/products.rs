@@ -3,16 +3,11 @@
 use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::{Operator, computes, one};
-use crate::ir::attr::Attr;
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Dim, Value};
 
-pub(super) const OPERATORS: &[Operator] = &[
-    computes("MatMul", |n| one(product(n))),
-    computes("Gemm", |n| one(gemm(n))),
-    computes("Einsum", |n| one(einsum(n))),
-    computes("Det", |n| one(determinant(n))),
-];
+pub(super) const OPERATORS: &[Operator] =
+    &[computes("MatMul", |n| one(product(n))), computes("Gemm", |n| one(gemm(n)))];
 
 fn product(n: &mut Node<'_>) -> Made {
     let [a, b] = [n.arg(0)?, n.arg(1)?];
@@ -115,55 +110,4 @@ fn gemm(n: &mut Node<'_>) -> Made {
 /// A matrix, transposed if an attribute says so.
 fn turned(n: &mut Node<'_>, x: Value, name: &str) -> Made {
     if n.flag(name) { Ok(n.b.transpose(x, &[1, 0])?) } else { Ok(x) }
-}
-
-fn einsum(n: &mut Node<'_>) -> Made {
-    let (args, equation) = (n.args()?, n.text("equation", "").replace(' ', ""));
-    // Without an arrow the result has the letters that stand once, in the order of the alphabet.
-    let spec = match equation.contains("->") {
-        true => equation,
-        false => {
-            let mut once: Vec<char> = equation.chars().filter(|c| c.is_alphabetic()).collect();
-            once.retain(|&c| equation.matches(c).count() == 1);
-            once.sort_unstable();
-            format!("{equation}->{}", once.into_iter().collect::<String>())
-        }
-    };
-    n.call("einsum", &args, &[("spec", Attr::Text(spec))])
-}
-
-/// The determinant of small matrices, by their first rows.
-fn determinant(n: &mut Node<'_>) -> Made {
-    let x = n.arg(0)?;
-    let shape = n.b.shape(x);
-    let side = shape
-        .last()
-        .and_then(Dim::as_const)
-        .filter(|&side| (1..=4).contains(&side) && shape.len() >= 2 && shape[shape.len() - 2].is(side));
-    let side = side.ok_or_else(|| Failure::new("only square matrices of up to 4 rows are supported"))?;
-    let columns: Vec<i64> = (0..side).collect();
-    minor(n, x, 0, &columns)
-}
-
-/// The determinant of the rows from one on and these columns.
-fn minor(n: &mut Node<'_>, x: Value, row: i64, columns: &[i64]) -> Made {
-    let shape = n.b.shape(x);
-    let rank = shape.len();
-    let mut sum: Option<Value> = None;
-    for (k, &column) in columns.iter().enumerate() {
-        let line = n.b.slice(x, rank - 2, row.into(), 1.into())?;
-        let cell = n.b.slice(line, rank - 1, column.into(), 1.into())?;
-        let mut term = n.b.reshape(cell, &shape[..rank - 2])?;
-        if columns.len() > 1 {
-            let others: Vec<i64> = columns.iter().copied().filter(|&other| other != column).collect();
-            let rest = minor(n, x, row + 1, &others)?;
-            term = n.b.mul(term, rest)?;
-        }
-        sum = Some(match sum {
-            None => term,
-            Some(sum) if k % 2 == 1 => n.b.sub(sum, term)?,
-            Some(sum) => n.b.add(sum, term)?,
-        });
-    }
-    sum.ok_or_else(|| Failure::new("a matrix without elements"))
 }

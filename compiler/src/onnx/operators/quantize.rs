@@ -1,11 +1,12 @@
 //! Numbers of 8 bits: `(q − zero point) · scale`.
 //!
-//! Products of 8-bit integers are sums of integers below 2¹⁶. As f32 a sum of 256 of them is exact; longer ones are cut into parts,
-//! which are added as i32.
+//! Products of 8-bit integers are sums of integers below 2¹⁶. As f32 a sum of 256 of them is exact; longer ones are cut into parts, an
+//! axis of a batch or groups of a convolution, whose sums are added as i32.
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
 use super::{Operator, all, moves, one};
+use crate::ir::dim::product as product_of;
 use crate::ir::prim::{MapOp, ReduceOp};
 use crate::ir::{DType, Dim, Value};
 
@@ -148,19 +149,70 @@ fn product(n: &mut Node<'_>) -> Made {
 /// The product of two matrices of integers in f32, as i32.
 fn integer_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     let [left, right] = [n.b.shape(a), n.b.shape(b)];
-    let terms = left.last().and_then(Dim::as_const);
-    let terms = terms.ok_or_else(|| Failure::new("the number of terms of its sums must be known"))?;
-    let rows = right.len().saturating_sub(2);
-    let mut sum: Option<Value> = None;
-    for start in (0..terms.max(1)).step_by(TERMS as usize) {
-        let count = Dim::from(TERMS.min(terms - start));
-        let a = n.b.slice(a, left.len() - 1, start.into(), count.clone())?;
-        let b = n.b.slice(b, rows, start.into(), count)?;
-        let part = super::products::matmul(n, a, b)?;
-        let part = n.b.convert(part, DType::I32)?;
-        sum = Some(sum.map_or(Ok(part), |sum| n.b.add(sum, part))?);
+    let (Some((terms, rows)), Some((_, columns))) =
+        (left.split_last(), right.split_first().filter(|_| right.len() < 3))
+    else {
+        return batched_product(n, a, b);
+    };
+    let Some(parts) = parts(terms, TERMS)? else {
+        let made = super::products::matmul(n, a, b)?;
+        return Ok(n.b.convert(made, DType::I32)?);
+    };
+    // One matrix on the right: all rows are of one product.
+    let shape = [rows, columns].concat();
+    let a = n.b.reshape(a, &[product_of(rows), terms.clone()])?;
+    let a = apart(n, a, 1, parts)?;
+    let b = n.b.reshape(b, &[terms.clone(), product_of(columns)])?;
+    let b = apart(n, b, 0, parts)?;
+    let made = n.b.contract("mpk,pkn->pmn", a, b)?;
+    let made = n.b.convert(made, DType::I32)?;
+    let sum = n.b.sum(made, &[0])?;
+    Ok(n.b.reshape(sum, &shape)?)
+}
+
+/// The same where both have leading axes.
+fn batched_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+    let [left, right] = [n.b.rank(a), n.b.rank(b)];
+    let terms = n.b.shape(a).last().cloned().filter(|_| right > 1);
+    let terms = terms.ok_or_else(|| Failure::new("a scalar is no matrix"))?;
+    let Some(parts) = parts(&terms, TERMS)? else {
+        let made = super::products::matmul(n, a, b)?;
+        return Ok(n.b.convert(made, DType::I32)?);
+    };
+    let is_row = left == 1;
+    let a = if is_row { n.b.reshape(a, &[1.into(), terms])? } else { a };
+    let left = left.max(2);
+    let a = apart(n, a, left - 1, parts)?;
+    // The parts in front of the rows.
+    let order: Vec<usize> = (0..left - 2).chain([left - 1, left - 2, left]).collect();
+    let a = n.b.transpose(a, &order)?;
+    let b = apart(n, b, right - 2, parts)?;
+    let made = super::products::matmul(n, a, b)?;
+    let made = n.b.convert(made, DType::I32)?;
+    let rank = n.b.rank(made);
+    let sum = n.b.sum(made, &[rank - 3])?;
+    if !is_row {
+        return Ok(sum);
     }
-    sum.ok_or_else(|| Failure::new("it has no terms"))
+    let mut shape = n.b.shape(sum);
+    shape.remove(rank - 3);
+    Ok(n.b.reshape(sum, &shape)?)
+}
+
+/// How many parts of an axis there are, and of how many elements, where one would have more than so many.
+fn parts(extent: &Dim, most: i64) -> Made<Option<[i64; 2]>> {
+    let count = extent.as_const().ok_or_else(|| Failure::new("the number of terms of its sums must be known"))?;
+    Ok((count > most).then(|| [count.div_euclid(most) + i64::from(count % most != 0), most]))
+}
+
+/// An axis as one of parts and one of their elements; zeros fill the last part.
+fn apart(n: &mut Node<'_>, x: Value, axis: usize, [count, each]: [i64; 2]) -> Made {
+    let mut shape = n.b.shape(x);
+    let mut borders = vec![(Dim::from(0), Dim::from(0)); shape.len()];
+    borders[axis].1 = Dim::from(count * each) - shape[axis].clone();
+    let x = if borders[axis].1.is(0) { x } else { n.b.pad(x, &borders)? };
+    shape.splice(axis..=axis, [count.into(), each.into()]);
+    Ok(n.b.reshape(x, &shape)?)
 }
 
 /// A sum of products as a number of the result's scale.
@@ -198,40 +250,44 @@ fn of_filters(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     }
 }
 
-/// The convolution of integers in f32, as i32: of parts of the channels where a sum would not be exact.
+/// The convolution of integers in f32, as i32: with parts of the channels as groups where a sum would not be exact.
 fn integer_convolution(n: &mut Node<'_>, x: Value, weight: Value) -> Made {
     let (own, filters) = (n.b.shape(x), n.b.shape(weight));
-    if own.len() != filters.len() {
+    if own.len() != filters.len() || own.len() < 3 {
         return Err(Failure::new(format!("{} by filters of type {}", n.b.ty(x), n.b.ty(weight))));
     }
-    let taps = crate::ir::dim::product(filters.get(2..).unwrap_or_default()).as_const();
-    let (Some(taps), Some(each)) = (taps, filters.get(1).and_then(Dim::as_const)) else {
-        return Err(Failure::new("the extents of its filters must be known"));
-    };
+    let (groups, taps) = (n.int("group", 1).max(1), product_of(&filters[2..]));
+    let taps = taps.as_const().ok_or_else(|| Failure::new("the extents of its filters must be known"))?;
     if taps > TERMS {
         return Err(Failure::new(format!("filters of {taps} elements are too large to be exact")));
     }
-    let (step, groups) = ((TERMS / taps.max(1)).max(1), n.int("group", 1).max(1));
-    let mut sum: Option<Value> = None;
-    for start in (0..each.max(1)).step_by(step as usize) {
-        let count = step.min(each - start);
-        let part = match count == each {
-            true => super::convolutions::convolution(n, x, weight)?,
-            false => {
-                // Of each group these channels.
-                let apart = [&[own[0].clone(), groups.into(), each.into()], &own[2..]].concat();
-                let apart = n.b.reshape(x, &apart)?;
-                let apart = n.b.slice(apart, 2, start.into(), count.into())?;
-                let channels = [&[own[0].clone(), Dim::from(groups * count)], &own[2..]].concat();
-                let x = n.b.reshape(apart, &channels)?;
-                let weight = n.b.slice(weight, 1, start.into(), count.into())?;
-                super::convolutions::convolution(n, x, weight)?
-            }
-        };
-        let part = n.b.convert(part, DType::I32)?;
-        sum = Some(sum.map_or(Ok(part), |sum| n.b.add(sum, part))?);
-    }
-    sum.ok_or_else(|| Failure::new("it has no terms"))
+    let Some([count, each]) = parts(&filters[1], TERMS / taps.max(1))? else {
+        let made = super::convolutions::convolution(n, x, weight, groups)?;
+        return Ok(n.b.convert(made, DType::I32)?);
+    };
+    let outputs = filters[0].exact_div(&groups.into());
+    let outputs = outputs.ok_or_else(|| Failure::new(format!("{groups} groups of {} outputs", filters[0])))?;
+    let grouped = [&[own[0].clone(), groups.into(), filters[1].clone()], &own[2..]].concat();
+    let x = n.b.reshape(x, &grouped)?;
+    let x = apart(n, x, 2, [count, each])?;
+    let channels = groups.saturating_mul(count).saturating_mul(each);
+    let x = n.b.reshape(x, &[&[own[0].clone(), channels.into()], &own[2..]].concat())?;
+    // Filters by group, part and output.
+    let weight = apart(n, weight, 1, [count, each])?;
+    let apart = [&[groups.into(), outputs.clone(), count.into(), each.into()], &filters[2..]].concat();
+    let weight = n.b.reshape(weight, &apart)?;
+    let order: Vec<usize> = [0, 2, 1].into_iter().chain(3..apart.len()).collect();
+    let weight = n.b.transpose(weight, &order)?;
+    let joined = [product_of(&apart[..3]), each.into()];
+    let weight = n.b.reshape(weight, &[&joined, &filters[2..]].concat())?;
+    let made = super::convolutions::convolution(n, x, weight, groups.saturating_mul(count))?;
+    let mut shape = n.b.shape(made);
+    shape.splice(1..2, [groups.into(), count.into(), outputs]);
+    let made = n.b.reshape(made, &shape)?;
+    let made = n.b.convert(made, DType::I32)?;
+    let sum = n.b.sum(made, &[2])?;
+    shape.splice(1..4, [filters[0].clone()]);
+    Ok(n.b.reshape(sum, &shape)?)
 }
 
 fn convolution(n: &mut Node<'_>) -> Made {

@@ -16,19 +16,9 @@ pub(super) const OPERATORS: &[Operator] = &[
     computes("ReduceMean", |n| one(reduce(n, mean))),
     computes("ReduceL1", |n| one(reduce(n, |n, x, axes| summed(n, x, axes, MapOp::Abs)))),
     computes("ReduceSumSquare", |n| one(reduce(n, squares))),
-    computes("ReduceL2", |n| {
-        one(reduce(n, |n, x, axes| {
-            let sum = squares(n, x, axes)?;
-            Ok(n.b.unary(MapOp::Sqrt, sum)?)
-        }))
-    }),
-    computes("ReduceLogSum", |n| {
-        one(reduce(n, |n, x, axes| {
-            let sum = n.b.reduce_keep(ReduceOp::Sum, x, axes)?;
-            Ok(n.b.unary(MapOp::Log, sum)?)
-        }))
-    }),
-    computes("ReduceLogSumExp", |n| one(reduce(n, log_sum_exp))),
+    computes("ReduceL2", |n| one(reduce(n, length))),
+    computes("ReduceLogSum", |n| one(reduce(n, |n, x, axes| as_floats(n, x, axes, log_sum)))),
+    computes("ReduceLogSumExp", |n| one(reduce(n, |n, x, axes| as_floats(n, x, axes, log_sum_exp)))),
     computes("ArgMax", |n| one(position(n, ArgOp::Max))),
     computes("ArgMin", |n| one(position(n, ArgOp::Min))),
     computes("CumSum", |n| one(running(n, "cumsum"))),
@@ -82,11 +72,47 @@ fn squares(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
     Ok(n.b.reduce_keep(ReduceOp::Sum, squared, axes)?)
 }
 
+/// What is made of floats; integers become floats, and what is made of them is cut off.
+fn as_floats(n: &mut Node<'_>, x: Value, axes: &[usize], make: fn(&mut Node<'_>, Value, &[usize]) -> Made) -> Made {
+    let dtype = n.b.dtype(x);
+    if dtype.is_float() {
+        return make(n, x, axes);
+    }
+    let floats = n.b.convert(x, DType::F32)?;
+    let made = make(n, floats, axes)?;
+    Ok(n.b.convert(made, dtype)?)
+}
+
+fn length(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
+    let sum = squares(n, x, axes)?;
+    if n.b.dtype(sum).is_float() { Ok(n.b.unary(MapOp::Sqrt, sum)?) } else { whole_root(n, sum) }
+}
+
+/// The largest integer whose square is not larger. The root of f32 has 24 of its bits, and a step of Newton's method doubles them: what
+/// it gives may be one too large.
+fn whole_root(n: &mut Node<'_>, x: Value) -> Made {
+    let dtype = n.b.dtype(x);
+    let float = n.b.convert(x, DType::F32)?;
+    let root = n.b.unary(MapOp::Sqrt, float)?;
+    let root = n.b.convert(root, dtype)?;
+    let root = n.b.with(MapOp::Max, root, 1.0)?;
+    let other = n.b.div(x, root)?;
+    let sum = n.b.add(root, other)?;
+    let root = n.b.with(MapOp::Div, sum, 2.0)?;
+    // Compared by division, as a square may not fit.
+    let least = n.b.with(MapOp::Max, root, 1.0)?;
+    let over = n.b.div(x, least)?;
+    let (is_large, less) = (n.b.map(MapOp::Lt, &[over, root])?, n.b.with(MapOp::Sub, root, 1.0)?);
+    Ok(n.b.select(is_large, less, root)?)
+}
+
+fn log_sum(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
+    let sum = n.b.reduce_keep(ReduceOp::Sum, x, axes)?;
+    Ok(n.b.unary(MapOp::Log, sum)?)
+}
+
 /// The largest element is taken out, where it is finite, so that no exponential overflows.
 fn log_sum_exp(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
-    if !n.b.dtype(x).is_float() {
-        return Err(Failure::new("it takes floats"));
-    }
     let largest = n.b.reduce_keep(ReduceOp::Max, x, axes)?;
     let size = n.b.unary(MapOp::Abs, largest)?;
     let (is_finite, zero) = (n.b.with(MapOp::Lt, size, f64::INFINITY)?, n.b.constant(x, 0.0)?);

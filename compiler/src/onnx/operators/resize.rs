@@ -43,8 +43,11 @@ enum Transform {
     Crop,
 }
 
-/// The most elements of what is computed at build time.
-const MOST: i64 = 1 << 26;
+/// The largest factor of an axis of which the number of elements is not known.
+const MOST: i64 = 1 << 20;
+
+/// Numbers that are kept for an element of the result: where it lies, and which element is nearest.
+const OF_A_PLACE: i64 = 4;
 
 /// What a node asks for.
 struct Request {
@@ -277,7 +280,7 @@ fn sources(request: &Request, own: &Along, extents: Extents) -> Vec<f64> {
 /// Both extents of an axis, which are known.
 fn extents(own: &Along) -> Made<Extents> {
     match (own.from.as_const(), own.to.as_const()) {
-        (Some(from), Some(to)) if from > 0 && (0..=MOST).contains(&to) => Ok(Extents { from, to }),
+        (Some(from), Some(to)) if from > 0 && to >= 0 => Ok(Extents { from, to }),
         (Some(_), Some(_)) => Err(Failure::new(format!("{} elements are not resized to {}", own.from, own.to))),
         _ => Err(Failure::new(format!("{} elements resized to {} are to be numbers", own.from, own.to))),
     }
@@ -290,9 +293,10 @@ fn nearest(n: &mut Node<'_>, x: Value, request: &Request, own: &Along, rounding:
     // The pattern of a whole factor is that of any extent, unless it depends on where the axis ends.
     let depends = matches!(request.transform, Transform::AlignCorners | Transform::Crop);
     let known = match (own.from.as_const(), factor) {
-        (None, Some(factor)) if !depends && factor <= MOST / 8 => Extents { from: 8, to: 8 * factor },
+        (None, Some(factor)) if !depends && factor <= MOST => Extents { from: 8, to: 8 * factor },
         _ => extents(own)?,
     };
+    n.room(known.to.saturating_mul(OF_A_PLACE))?;
     let sources = sources(request, own, known);
     let at: Vec<i64> = sources.iter().map(|&at| neighbour(at, rounding, own.scale).clamp(0, known.from - 1)).collect();
     if let Some(factor) = factor
@@ -331,7 +335,7 @@ fn repeated(n: &mut Node<'_>, x: Value, own: &Along, factor: i64) -> Made {
     Ok(n.b.reshape(wide, &shape)?)
 }
 
-/// Elements of an axis by known positions: a regular part is a slice.
+/// Elements of an axis by known positions: a regular part is one slice.
 fn picked(n: &mut Node<'_>, x: Value, axis: usize, at: &[i64]) -> Made {
     let step = match at {
         [first, second, ..] => second - first,
@@ -346,9 +350,7 @@ fn picked(n: &mut Node<'_>, x: Value, axis: usize, at: &[i64]) -> Made {
         cuts[axis] = Cut { start: first.into(), len: at.len().into(), step };
         return Ok(n.b.prim(Prim::Slice(cuts), &[x])?);
     }
-    let index = at.iter().map(|&at| at.into()).collect();
-    let index = n.constant(Tensor::new([at.len()], Data::Int(DType::U32, index)))?;
-    Ok(n.b.prim(Prim::Gather { axis }, &[x, index])?)
+    super::movement::pick(n, x, axis, at)
 }
 
 /// Puts the value for what is beyond the argument there.
@@ -371,9 +373,7 @@ fn weighted(n: &mut Node<'_>, x: Value, request: &Request, own: &Along) -> Made 
     if rank > 24 {
         return Err(Failure::new("more than 24 axes"));
     }
-    if known.from.saturating_mul(known.to) > MOST {
-        return Err(Failure::new(format!("{} elements resized to {} are too many", known.from, known.to)));
-    }
+    n.room(known.from.saturating_add(tap_count(request, own.scale)).saturating_mul(known.to))?;
     let sources = sources(request, own, known);
     let (columns, mut matrix) = (known.from as usize, vec![]);
     for &at in &sources {
@@ -389,6 +389,17 @@ fn weighted(n: &mut Node<'_>, x: Value, request: &Request, own: &Along) -> Made 
     beyond(n, made, request, own.axis, &sources)
 }
 
+/// The scale of a filter: it is as wide as what an element of the result stands for.
+fn filter_scale(request: &Request, scale: f64) -> f64 {
+    if request.antialias { scale.min(1.0) } else { 1.0 }
+}
+
+/// How many neighbours have a weight.
+fn tap_count(request: &Request, scale: f64) -> i64 {
+    let reach = if request.mode == Mode::Cubic { 2.0 } else { 1.0 };
+    2 * ((reach / filter_scale(request, scale)).ceil() as i64).min(i64::MAX / 4)
+}
+
 /// The neighbours of a position and their weights; those beyond the axis are its ends.
 fn taps(request: &Request, scale: f64, at: f64, count: i64) -> Vec<(usize, f64)> {
     if at.is_nan() {
@@ -397,10 +408,8 @@ fn taps(request: &Request, scale: f64, at: f64, count: i64) -> Vec<(usize, f64)>
     // A position on an element is that element's right end.
     let low = at.ceil() - 1.0;
     let ratio = at - low;
-    // A filter is as wide as what an element of the result stands for.
-    let scale = if request.antialias { scale.min(1.0) } else { 1.0 };
-    let reach = if request.mode == Mode::Cubic { 2.0 } else { 1.0 };
-    let first = (-reach / scale).floor() as i64 + 1;
+    let scale = filter_scale(request, scale);
+    let first = 1 - tap_count(request, scale) / 2;
     let weight = |k: i64| match request.mode {
         Mode::Cubic => cubic(scale * (k as f64 - ratio), request.cubic),
         Mode::Linear | Mode::Nearest(_) => (1.0 - (scale * (k as f64 - ratio)).abs()).max(0.0),

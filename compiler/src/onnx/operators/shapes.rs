@@ -5,6 +5,7 @@ use super::super::node::{Made, Node};
 use super::super::operand::Operand;
 use super::{Operator, moves, one};
 use crate::ir::dim::product;
+use crate::ir::limits::AXES;
 use crate::ir::{Dim, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -103,6 +104,9 @@ fn squeeze(n: &mut Node<'_>, own: &[Dim]) -> Made<Vec<Dim>> {
 
 fn unsqueeze(n: &mut Node<'_>, own: &[Dim]) -> Made<Vec<Dim>> {
     let axes = n.ints_or_arg("axes", 1)?.ok_or_else(|| Failure::new("it lacks the axes"))?;
+    if own.len() + axes.len() > AXES {
+        return Err(Failure::new(format!("a tensor has at most {AXES} axes")));
+    }
     let axes = n.axes_of(&axes, own.len() + axes.len())?;
     let (rank, mut own) = (own.len() + axes.len(), own.iter());
     let extent = |axis| if axes.contains(&axis) { Some(1.into()) } else { own.next().cloned() };

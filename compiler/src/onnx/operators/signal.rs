@@ -13,9 +13,6 @@ use std::f64::consts::TAU;
 
 pub(super) const OPERATORS: &[Operator] = &[computes("DFT", |n| one(dft(n))), computes("STFT", |n| one(stft(n)))];
 
-/// The most elements of a matrix.
-const MOST: i64 = 1 << 26;
-
 /// A transform.
 struct Transform {
     /// How many numbers are transformed; there may be fewer or more.
@@ -32,12 +29,13 @@ struct Transform {
 }
 
 impl Transform {
-    fn check(&self) -> Made<()> {
-        let count = self.from.saturating_mul(self.to).saturating_mul(4);
-        match self.length > 0 && self.from >= 0 && self.to >= 0 && count <= MOST {
-            true => Ok(()),
-            false => Err(Failure::new(format!("a transform of {} numbers is not supported", self.length))),
+    /// Refuses a matrix that does not exist, or is too large.
+    fn check(&self, n: &mut Node<'_>) -> Made<()> {
+        if self.length <= 0 || self.from < 0 || self.to < 0 {
+            return Err(Failure::new(format!("a transform of {} numbers", self.length)));
         }
+        let parts = self.parts().iter().product::<usize>() as i64;
+        n.room(self.from.saturating_mul(self.to).saturating_mul(parts)).map(drop)
     }
 
     /// The parts of the argument and of the result.
@@ -99,7 +97,7 @@ fn dft(n: &mut Node<'_>) -> Made {
     let to = if is_onesided && !is_inverse { length / 2 + 1 } else { length };
     let (is_complex, gives_complex) = (is_complex(&shape)?, !is_half);
     let transform = Transform { length, from, to, is_complex, gives_complex, is_inverse, is_half };
-    transform.check()?;
+    transform.check(n)?;
     let [given, made] = transform.parts();
     let mut matrix = vec![];
     for k in 0..to {
@@ -133,7 +131,7 @@ fn stft(n: &mut Node<'_>) -> Made {
     let to = if n.int("onesided", 1) != 0 { length / 2 + 1 } else { length };
     let is_inverse = false;
     let transform = Transform { length, from: length, to, is_complex, gives_complex: true, is_inverse, is_half: false };
-    transform.check()?;
+    transform.check(n)?;
     let kernels = kernels(n, x, &transform, given)?;
     let parts = Dim::from(transform.parts()[0]);
     let wide = n.b.reshape(x, &[batch.clone(), 1.into(), count, parts])?;

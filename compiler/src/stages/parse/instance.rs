@@ -14,7 +14,7 @@ use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
-use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
+use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, excess};
 use crate::ir::model::{self, Binder, Held, NamedDim, Origin, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Model, Type};
@@ -465,8 +465,8 @@ impl<'d, 'p> Instances<'d, 'p> {
     /// The number of a parameter; `None` after a report.
     fn declare(&mut self, param: Param, diags: &mut Diags) -> Option<ParamId> {
         let stacked = param.stacked();
-        if is_oversize(&stacked) {
-            let message = format!("`{}` would be {stacked}, and a tensor has at most {ELEMENTS} elements", param.name);
+        if let Some(most) = excess(&stacked) {
+            let message = format!("`{}` would be {stacked}, and a tensor has at most {most}", param.name);
             diags.push(Diagnostic::new(Code::TooLarge, param.span, message));
             return None;
         }

@@ -29,7 +29,7 @@ mod untrained;
 
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::attr::Attr;
-use crate::ir::limits::{ELEMENTS, is_oversize};
+use crate::ir::limits::excess;
 use crate::ir::model::{Mode, NamedDim};
 use crate::ir::written::{Role, What, Written};
 use crate::ir::{DType, Function, Graph, Kind, Model, Node, Type, Value};
@@ -261,9 +261,9 @@ impl<'s> Shaper<'s> {
 
     fn push(&mut self, node: &Node, kind: Kind, args: Vec<Value>, ty: Type) -> Known {
         // What stands for a mistake has been reported.
-        if is_oversize(&ty) && !matches!(kind, Kind::Input(usize::MAX)) {
+        if let Some(most) = excess(&ty).filter(|_| !matches!(kind, Kind::Input(usize::MAX))) {
             let subject = node.name.clone().unwrap_or_else(|| report::site_of(node).text);
-            let message = format!("`{subject}` would be {ty}, and a tensor has at most {ELEMENTS} elements");
+            let message = format!("`{subject}` would be {ty}, and a tensor has at most {most}");
             self.diags.push(Diagnostic::new(Code::TooLarge, node.span, message));
             return Known::Unknown;
         }

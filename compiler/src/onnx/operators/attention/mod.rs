@@ -22,7 +22,7 @@ use masks::{Mask, Places};
 
 pub(super) const OPERATORS: &[Operator] = &[
     moves("Attention", attention),
-    moves("FlexAttention", |n| one(flex::attention(n))),
+    moves("FlexAttention", |n| one(flex::attention(n))).of("ai.onnx.preview"),
     moves("LinearAttention", linear::attention),
     computes("RotaryEmbedding", |n| one(rotary::embedding(n))),
     computes("CausalConvWithState", causal_conv::convolution),
