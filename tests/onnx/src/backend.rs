@@ -52,8 +52,9 @@ impl Backend {
         match self {
             Backend::Import => Ok(each(&|_| Ok(()))),
             Backend::Oracle => Ok(each(&|opened| {
-                let Opened { model, params, args, wanted } = opened;
-                let env = Env { args, params, rounding: Rounding::Nearest, ..Env::default() };
+                let Opened { model, params, args, dims, wanted } = opened;
+                let dims = dims.into_iter().collect();
+                let env = Env { args, dims, params, rounding: Rounding::Nearest, ..Env::default() };
                 let made = oracle::run(&model.functions[0], &model, &env)?.results;
                 judged(&made, &wanted, gate)
             })),

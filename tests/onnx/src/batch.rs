@@ -6,7 +6,7 @@
 use crate::backend::{caught, judged};
 use crate::case::{Case, Opened};
 use crate::compare::Gate;
-use precast_compiler::ir::{DType, Model};
+use precast_compiler::ir::{DType, Model, Type};
 use precast_compiler::oracle::{Data, Tensor};
 use precast_compiler::pipeline::{Compiled, lower};
 use precast_compiler::stages::emit;
@@ -84,19 +84,21 @@ fn execute(dir: &Path, device: &str, first: usize) -> Result<(ExitStatus, Option
 impl Program {
     /// Compiles a model, and writes what it is called with.
     fn new(opened: Opened, folder: PathBuf) -> Result<Program, String> {
-        let Opened { model, params, args, wanted } = opened;
+        let Opened { model, params, args, dims, wanted } = opened;
         write(&folder.join("parameters"), bytes(&pool(&model, &params)))?;
         for (k, tensor) in args.iter().enumerate() {
             write(&folder.join(format!("input_{k}")), bytes(&tensor.data.words()))?;
         }
+        write(&folder.join("dims"), dims.iter().flat_map(|(_, value)| value.to_le_bytes()).collect::<Vec<u8>>())?;
         let Compiled { model, plans } = lower(model);
         let graph = &model.functions[0].graph;
-        let typed = |ty: &precast_compiler::ir::Type| {
-            let extents = ty.shape.iter().map(|dim| dim.as_const().map(|n| n as usize));
+        let value = |name: &str| dims.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
+        let typed = |ty: &Type| {
+            let extents = ty.shape.iter().map(|dim| dim.eval(&value).and_then(|n| usize::try_from(n).ok()));
             Some((ty.dtype, extents.collect::<Option<Vec<usize>>>()?))
         };
         let types = graph.outputs.iter().map(|&value| typed(graph.ty(value))).collect::<Option<Vec<_>>>();
-        let types = types.ok_or("a result has named dimensions")?;
+        let types = types.ok_or("a result has an extent that no argument decides")?;
         let (items, marker) = (emit::module(&model, &plans, &quote!(::precast)), format_ident!("Forward"));
         let results = types.len();
         let module = quote! {

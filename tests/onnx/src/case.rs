@@ -1,6 +1,6 @@
 //! One test: a model, its arguments, and what it is to give.
 
-use precast_compiler::ir::{Model, Param};
+use precast_compiler::ir::{Function, Model, Param};
 use precast_compiler::onnx::proto::{ModelProto, TensorProto};
 use precast_compiler::onnx::{Bound, Known, import, tensor};
 use precast_compiler::oracle::{self, Tensor};
@@ -39,6 +39,8 @@ pub(crate) struct Opened {
     pub(crate) params: Vec<Tensor>,
     /// The arguments.
     pub(crate) args: Vec<Tensor>,
+    /// What the named dimensions are in these.
+    pub(crate) dims: Vec<(String, i64)>,
     /// What it is to give.
     pub(crate) wanted: Vec<Tensor>,
 }
@@ -59,8 +61,21 @@ impl Case {
         })?;
         let (model, known) = imported.model("Model");
         let params = known.iter().zip(&model.params).map(|(known, param)| of_type(known, param)).collect();
-        Ok(Opened { model, params, args: args.into_iter().map(|(_, tensor)| tensor).collect(), wanted })
+        let args: Vec<Tensor> = args.into_iter().map(|(_, tensor)| tensor).collect();
+        let dims = dims(&model.functions[0], &args);
+        Ok(Opened { model, params, args, dims, wanted })
     }
+}
+
+/// The values of a function's named dimensions, each where it is the whole extent of an argument.
+fn dims(function: &Function, args: &[Tensor]) -> Vec<(String, i64)> {
+    let extents = || {
+        let types = function.args.iter().map(|arg| &arg.ty.shape).zip(args);
+        types.flat_map(|(shape, tensor)| shape.iter().zip(&tensor.shape))
+    };
+    let value =
+        |name: &str| extents().find(|(dim, _)| dim.as_name() == Some(name)).map_or(0, |(_, extent)| *extent as i64);
+    function.dims.iter().map(|dim| (dim.name.clone(), value(&dim.name))).collect()
 }
 
 /// What a parameter is, as numbers of the parameters' type.

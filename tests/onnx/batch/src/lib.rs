@@ -16,6 +16,7 @@ struct Words(Vec<f64>, usize);
 pub struct Call {
     on_gpu: bool,
     folder: PathBuf,
+    dims: Vec<usize>,
     parameters: Words,
     inputs: Vec<Words>,
 }
@@ -36,7 +37,8 @@ impl Call {
         let there = |name: &String| folder.join(name).exists();
         let inputs = (0..).map(|k| format!("input_{k}")).take_while(there).map(|name| words(&name));
         let inputs = inputs.collect::<Result<_, String>>()?;
-        Ok(Call { on_gpu: device == "gpu", parameters: words("parameters")?, inputs, folder })
+        let dims = bytemuck::pod_collect_to_vec::<f64, u64>(&words("dims")?.0).into_iter().map(|value| value as usize);
+        Ok(Call { on_gpu: device == "gpu", dims: dims.collect(), parameters: words("parameters")?, inputs, folder })
     }
 
     fn parameters(&self) -> &[f32] {
@@ -101,9 +103,9 @@ fn on<D: Blocking, C: Compiled, F: Function>(
     let ran = async {
         let pool = device.pool::<C>(call.parameters().into()).await?;
         let mut workspace = device.workspace(&pool);
-        device.call::<F>(&pool, None, &mut workspace, &[], &inputs, &foreign).await?;
+        device.call::<F>(&pool, None, &mut workspace, &call.dims, &inputs, &foreign).await?;
         Ok::<_, precast::Error>(workspace)
     };
     let workspace = device.wait(ran).map_err(|why| why.to_string())?;
-    (0..results).try_for_each(|k| call.write(run, k, device.result::<F>(&workspace, &[], k)))
+    (0..results).try_for_each(|k| call.write(run, k, device.result::<F>(&workspace, &call.dims, k)))
 }

@@ -1,6 +1,7 @@
 //! Runs models that `onnx-conformance` compiled: `onnx-batch cpu|gpu DIR [FIRST]`.
 //!
-//! In `DIR` each model has a folder with the words of its arguments, `parameters` and `input_0`, `input_1`, …. There it
+//! In `DIR` each model has a folder with its named dimensions, `dims`, 8 bytes each, and the words of its arguments, `parameters`
+//! and `input_0`, `input_1`, …. There it
 //! writes those of its results, `result_RUN_K`, where a run is one instruction set of the CPU or the GPU, or the text
 //! `failure`. Before each model it prints its number, so that whoever reads knows which one ended the process.
 
