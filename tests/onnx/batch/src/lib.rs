@@ -67,7 +67,10 @@ impl Words {
 /// Why the model does not run, or that a result cannot be written.
 pub fn run<C: Compiled, F: Function>(call: &Call, results: usize) -> Result<(), String> {
     if call.on_gpu {
+        #[cfg(feature = "gpu")]
         return on_gpu::<C, F>(call, results);
+        #[cfg(not(feature = "gpu"))]
+        return Err("it was built without the feature `gpu`".into());
     }
     for (position, _) in Isa::available().enumerate() {
         force_isa(Some(position));
@@ -85,11 +88,6 @@ fn on_gpu<C: Compiled, F: Function>(call: &Call, results: usize) -> Result<(), S
         Some(why) => Err(why.into()),
         None => on::<_, C, F>(GPU.as_ref().map_err(String::clone)?, call, 0, results),
     }
-}
-
-#[cfg(not(feature = "gpu"))]
-fn on_gpu<C: Compiled, F: Function>(_: &Call, _: usize) -> Result<(), String> {
-    Err("it was built without the feature `gpu`".into())
 }
 
 /// Runs a model on a device.
