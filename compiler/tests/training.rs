@@ -90,7 +90,7 @@ fn regression(rule: &str) -> Model {
         functions: vec![function],
         foreign: vec![],
         private: vec![],
-        origin: None,
+        origins: vec![],
         sketches: vec![],
     }
 }

@@ -17,6 +17,7 @@ mod device;
 mod difference;
 mod encoded;
 mod error;
+mod export;
 mod file;
 mod flags;
 mod float;
@@ -244,6 +245,7 @@ pub mod __rt {
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         encoded::Encoded,
+        export::Exported,
         foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
         origin::{Held, Origin},

@@ -72,12 +72,13 @@ impl<T: Float> Weights<Cpu, T> {
     fn read_origin(&mut self, path: &Path, file: impl Read + Seek + Send + 'static, origin: &Origin) -> Result<()> {
         let mut reader = Reader::of_places(path, file, origin.constants);
         for (parameter, held) in origin.tensors {
-            let spec = &self.spec.parameters[*parameter as usize];
+            let number = *parameter as usize;
+            let spec = &self.spec.parameters[number];
             let entry = Entry::of_place(spec.name.into(), spec.shape, held).ok_or_else(|| {
                 let reason = format!("`{}` is not where it is looked for", spec.name);
                 Error::Format { path: path.into(), reason }
             })?;
-            for instance in self.spec.instances_of(spec) {
+            for instance in self.spec.instances_of(number) {
                 let words = self.pool.as_mut_slice();
                 let Some(scales) = &instance.scales else {
                     reader.read_numbers(&entry, instance.values_mut::<T>(words))?;

@@ -113,12 +113,12 @@ impl ModelSpec {
     /// Every parameter.
     pub(crate) fn instances(&self) -> impl Iterator<Item = Instance> + use<> {
         let all = self.parameters;
-        all.iter().flat_map(move |spec| instances_of(all, spec))
+        (0..all.len()).flat_map(move |number| instances(all, number))
     }
 
-    /// Every parameter of a stack.
-    pub(crate) fn instances_of(&self, spec: &'static ParameterSpec) -> impl Iterator<Item = Instance> + use<> {
-        instances_of(self.parameters, spec)
+    /// Every parameter of the stack of that number.
+    pub(crate) fn instances_of(&self, number: usize) -> impl Iterator<Item = Instance> + use<> {
+        instances(self.parameters, number)
     }
 
     /// Every parameter that the optimiser updates.
@@ -145,8 +145,8 @@ impl ModelSpec {
     }
 }
 
-/// The parameters of a stack, which is one of all.
-fn instances_of(all: &'static [ParameterSpec], spec: &'static ParameterSpec) -> impl Iterator<Item = Instance> + use<> {
+fn instances(all: &'static [ParameterSpec], number: usize) -> impl Iterator<Item = Instance> {
+    let spec = &all[number];
     let scales = spec.scales.map(|number| &all[number as usize]);
     (0..spec.count()).map(move |index| {
         let (name, offset) = spec.instance(index);

@@ -20,6 +20,35 @@ pub(crate) enum Lasting {
     No,
 }
 
+/// Writes what `path` names, through symbolic links. A file is written beside and then put in the place of the old one, whose
+/// owner and permissions it gets; anything else, such as a pipe or a device, is written to as it is.
+pub(crate) fn save(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    let target = followed(path)?;
+    match OpenOptions::new().write(true).open(&target) {
+        Ok(file) => match file.metadata()? {
+            old if old.is_file() => replace(&target, Some(&old), Lasting::Yes, write),
+            _ => write(&file),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => replace(&target, None, Lasting::Yes, write),
+        Err(error) => Err(error),
+    }
+}
+
+/// The path that `path` stands for if it is a symbolic link, which may lead nowhere yet.
+pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
+    /// As many links as Linux follows.
+    const LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(link) => path = path.parent().unwrap_or(Path::new("")).join(link),
+            // No link, or nothing at all.
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
 /// Puts a new file in the place of `target`, whose metadata are `old`.
 pub(crate) fn replace(
     target: &Path,

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use precast::{Error, View};
+use precast_compiler::onnx::{Bound, import};
+use precast_compiler::oracle::{Data, Env, Tensor, run};
 use std::path::PathBuf;
 
 precast::model! {
@@ -13,6 +15,48 @@ precast::model! {
     pub struct Words = onnx("../references/onnx/words.onnx", batch = B, length = T <= 16);
     pub struct Six = onnx("../references/onnx/words.onnx", "batch" = 3, length = 6);
     pub struct Types = onnx("../references/onnx/types.onnx", batch = B);
+}
+
+precast::model! {
+    struct Block { up: Linear(4, 8), down: Linear(8, 4) }
+
+    impl Block {
+        fn forward(&self, x: f32[B, 4]) -> f32[B, 4] { x + self.down(relu(self.up(x))) }
+    }
+
+    /// A file of ONNX is written of it.
+    pub struct Net { norm: BatchNorm1d(4), blocks: [Block; 3], output: Linear(4, 2) }
+
+    impl Net {
+        fn features(&self, x: f32[B, 4]) -> f32[B, 4] {
+            let mut y = self.norm(x);
+            for block in self.blocks { y = block(y); }
+            y
+        }
+
+        pub fn scores(&self, x: f32[B, 4]) -> f32[B, 2] { self.output(self.features(x)) }
+
+        pub fn drawn(&self, x: f32[B, 4], key: u32[2]) -> f32[B, 4] { dropout(self.features(x), 0.5, key = key) }
+
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 4], class: u32[B]) -> f32 { cross_entropy(self.scores(x), class) }
+    }
+}
+
+#[cfg(feature = "half")]
+precast::model! {
+    /// The same, with integers.
+    #[model(parameters = int8)]
+    pub struct Small { hidden: Linear(4, 6) }
+
+    impl Small {
+        pub fn both(&self, x: f32[B, 4]) -> (f32[B, 6], u32[B]) {
+            let y = self.hidden(x);
+            (y, argmax(y, axis = 1))
+        }
+
+        pub fn sum(&self, x: f32[B, 4]) -> f32 { sum(self.hidden(x)) }
+    }
 }
 
 /// The numbers of an argument or a result.
@@ -138,6 +182,77 @@ fn other_weights_give_other_results() {
     assert!((other - own).abs() > 0.01, "{own} {other}");
     assert!(matches!(with((1 << 24) + 1), Err(Error::Range { name, .. }) if name == "words"));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What a file computes, by the importer and the oracle, and the file as far as it is text.
+fn read_again(path: &std::path::Path, args: Vec<Tensor>) -> (Vec<Tensor>, String) {
+    let bytes = std::fs::read(path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let imported = import(bytes.into(), &Bound::default(), proc_macro2::Span::call_site()).unwrap();
+    let (model, known) = imported.model("Again");
+    let of_type =
+        |tensor: &Tensor| Tensor::new(tensor.shape.clone(), Data::Float(model.float(), tensor.data.numbers()));
+    let params = known.iter().map(|known| of_type(known.elements())).collect();
+    let results = run(&model.functions[0], &model, &Env { args, params, ..Env::default() }).unwrap().results;
+    (results, text)
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("precast-export-{}-{name}.onnx", std::process::id()))
+}
+
+/// A tensor of f32.
+fn floats(shape: &[usize], numbers: &[f32]) -> Tensor {
+    Tensor::floats(shape, numbers.iter().map(|&x| x.into()).collect())
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f32> {
+    tensor.data.numbers().into_iter().map(|x| x as f32).collect()
+}
+
+#[test]
+fn what_was_imported_is_exported() {
+    let (path, image) = (temporary("images"), stored("images image"));
+    Images::embedded().unwrap().to_onnx(&path).unwrap();
+    let (results, text) = read_again(&path, vec![floats(&[2, 1, 8, 8], &image)]);
+    assert_near(&numbers(&results[0]), &stored("images scores"));
+    assert!(text.contains("conv.weight") && text.contains("norm.running_var"));
+    // Loops are not read yet.
+    Words::embedded().unwrap().to_onnx(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(["Loop", "words", "result_1", "table", "recurrent"].iter().all(|word| text.contains(word)));
+}
+
+#[test]
+fn a_model_of_the_language_is_exported() {
+    let (path, net) = (temporary("net"), Net::init(3));
+    // The only function with a file: another draws, and of losses there is none.
+    net.to_onnx(&path).unwrap();
+    let x: [[f32; 4]; 3] = std::array::from_fn(|row| std::array::from_fn(|column| row as f32 - 0.7 * column as f32));
+    let (results, text) = read_again(&path, vec![floats(&[3, 4], x.as_flattened())]);
+    assert_near(&numbers(&results[0]), net.scores(&x).unwrap().as_flattened());
+    for name in ["blocks.0.up.weight", "blocks.2.down.bias", "norm.running_mean", "output.weight"] {
+        assert!(text.contains(name), "{name}");
+    }
+}
+
+#[cfg(feature = "half")]
+#[test]
+fn parameters_of_integers_stay_so_in_a_file() {
+    let (path, small) = (temporary("small"), Small::init(3));
+    let x = [[0.5, -1.0, 2.0, 0.25], [1.0, 0.0, -0.5, 3.0]];
+    let (y, class) = small.both(&x).unwrap();
+    small.both_to_onnx(&path).unwrap();
+    let (results, _) = read_again(&path, vec![floats(&[2, 4], x.as_flattened())]);
+    assert_near(&numbers(&results[0]), y.as_flattened());
+    assert_eq!(results[1].u32s(), class);
+    small.sum_to_onnx(&path).unwrap();
+    let (results, _) = read_again(&path, vec![floats(&[2, 4], x.as_flattened())]);
+    assert_near(&numbers(&results[0]), &[small.sum(&x).unwrap()]);
+    assert!(matches!(small.sum_to_onnx(path.join("in").join("nowhere")), Err(Error::Io { .. })));
 }
 
 #[cfg(feature = "gpu")]

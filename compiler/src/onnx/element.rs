@@ -38,6 +38,14 @@ const TYPES: [(i32, &str, Option<DType>); 26] = [
     (26, "int2", None),
 ];
 
+/// The number of an element type.
+pub(super) fn number(dtype: DType) -> i32 {
+    match TYPES.iter().find(|(.., own)| *own == Some(dtype)) {
+        Some((number, ..)) => *number,
+        None => unreachable!("every type of the language is one of ONNX"),
+    }
+}
+
 /// The element type of that number.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The front door for ONNX: a file in, a function with types and its parameters out, as they are behind shape.
+//! The front door for ONNX: a file in, a function with types and its parameters out, as they are behind shape; and back from behind grad.
 //!
 //! Always: the same file gives the same function; everything that the file's shapes decide is decided here, by the oracle, so that
 //! none of it is left to run; all that is not supported is said at once, each by the node that asks for it. A damaged file is an error,
@@ -6,6 +6,7 @@
 
 mod budget;
 mod element;
+pub mod export;
 mod failure;
 mod fold;
 mod import;
@@ -19,6 +20,7 @@ mod symbolic;
 mod weights;
 
 pub use element::tensor;
+pub use export::{Exported, export};
 pub use failure::{Failure, Refusal};
 pub use import::{Bound, Imported, import};
 pub use operand::Known;

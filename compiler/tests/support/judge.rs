@@ -239,7 +239,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         functions: vec![function],
         foreign: vec![],
         private: vec![],
-        origin: None,
+        origins: vec![],
         sketches: vec![],
     }
 }

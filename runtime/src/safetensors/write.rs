@@ -5,14 +5,14 @@
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::cmp::Reverse;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::File,
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use super::{METADATA, index, json::quote, size};
 use crate::error::{Error, Result};
-use crate::whole::{self, Lasting};
+use crate::whole;
 
 /// One tensor to be written.
 pub(crate) struct Tensor<'a> {
@@ -31,7 +31,7 @@ impl Tensor<'_> {
     }
 
     /// The values as the format writes them.
-    fn little_endian(&self) -> Cow<'_, [u8]> {
+    pub(crate) fn little_endian(&self) -> Cow<'_, [u8]> {
         if cfg!(target_endian = "little") {
             return Cow::Borrowed(&self.bytes);
         }
@@ -53,44 +53,14 @@ pub(crate) fn encode(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec
     bytes
 }
 
-/// Writes what `path` names, through symbolic links. A file is written beside and then put in the place of the old one, whose
-/// owner and permissions it gets; anything else, such as a pipe or a device, is written to as it is.
+/// Writes what `path` names, as [`whole::save`] does.
 ///
 /// A path that reading would take for an index is refused.
 pub(crate) fn save(path: &Path, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Result<()> {
     if index::is(path) {
         return Err(Error::SaveToIndex { path: path.into() });
     }
-    let written = |file: &File| write(file, metadata, tensors);
-    let save = || {
-        let target = followed(path)?;
-        match OpenOptions::new().write(true).open(&target) {
-            Ok(file) => match file.metadata()? {
-                old if old.is_file() => whole::replace(&target, Some(&old), Lasting::Yes, written),
-                _ => written(&file),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                whole::replace(&target, None, Lasting::Yes, written)
-            }
-            Err(error) => Err(error),
-        }
-    };
-    save().map_err(Error::io(path))
-}
-
-/// The path that `path` stands for if it is a symbolic link, which may lead nowhere yet.
-fn followed(path: &Path) -> io::Result<PathBuf> {
-    /// As many links as Linux follows.
-    const LINKS: usize = 40;
-    let mut path = path.to_path_buf();
-    for _ in 0..LINKS {
-        match fs::read_link(&path) {
-            Ok(link) => path = path.parent().unwrap_or(Path::new("")).join(link),
-            // No link, or nothing at all.
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
+    whole::save(path, |file| write(file, metadata, tensors)).map_err(Error::io(path))
 }
 
 fn write(file: &File, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> io::Result<()> {

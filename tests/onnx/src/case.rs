@@ -16,7 +16,7 @@ pub(crate) struct Case {
     /// Its name and that of its folder.
     pub(crate) name: String,
     /// The folder that it is in.
-    pub(crate) folder: String,
+    folder: String,
     /// The operators that it is about.
     #[serde(default)]
     pub(crate) ops: Vec<String>,
@@ -46,6 +46,19 @@ pub(crate) struct Opened {
 }
 
 impl Case {
+    /// The folder that it is in.
+    pub(crate) fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// The numbers of the arguments that are no constants, as the data has them.
+    pub(crate) fn arguments(&self, suite: &Path) -> Result<Vec<usize>, String> {
+        let bytes = read(&suite.join(&self.folder).join(&self.name).join("model.onnx"))?;
+        let file = ModelProto::decode(Bytes::from(bytes)).map_err(|why| why.to_string())?;
+        let names = Data::names(&file)?;
+        Ok((0..names.len()).filter(|&k| !self.const_bind.contains(&names[k])).collect())
+    }
+
     /// Reads the test and imports its model.
     pub(crate) fn open(&self, suite: &Path) -> Result<Opened, String> {
         let folder = suite.join(&self.folder).join(&self.name);
@@ -86,13 +99,19 @@ fn of_type(known: &Known, param: &Param) -> Tensor {
 }
 
 impl Data {
-    fn read(folder: &Path, file: &ModelProto) -> Result<Data, String> {
+    /// The names of the arguments.
+    fn names(file: &ModelProto) -> Result<Vec<String>, String> {
         let graph = file.graph.as_ref().ok_or("the file has no graph")?;
         let known = |name: &str| graph.initializer.iter().any(|tensor| tensor.name == name);
-        let names: Vec<&String> = graph.input.iter().map(|input| &input.name).filter(|name| !known(name)).collect();
+        Ok(graph.input.iter().map(|input| input.name.clone()).filter(|name| !known(name)).collect())
+    }
+
+    fn read(folder: &Path, file: &ModelProto) -> Result<Data, String> {
+        let graph = file.graph.as_ref().ok_or("the file has no graph")?;
         let mut inputs = vec![];
-        for (k, name) in names.into_iter().enumerate() {
-            inputs.push((name.clone(), read_tensor(&folder.join(format!("input_{k}.pb")))?));
+        for (k, name) in Data::names(file)?.into_iter().enumerate() {
+            let tensor = read_tensor(&folder.join(format!("input_{k}.pb")))?;
+            inputs.push((name, tensor));
         }
         let outputs = (0..graph.output.len()).map(|k| read_tensor(&folder.join(format!("output_{k}.pb"))));
         Ok(Data { inputs, outputs: outputs.collect::<Result<_, _>>()? })

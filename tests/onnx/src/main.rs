@@ -1,17 +1,18 @@
 //! Runs ONNX's backend tests over the importer, and prints what passes.
 //!
 //! `cargo run --release -p onnx-conformance -- --suite DIR --list FILE [--backend import|oracle|cpu|gpu]
-//! [--only TEXT] [--gate NUMBER] [--json OUT] [--expect FILE | --bless FILE]`
+//! [--only TEXT] [--gate NUMBER] [--json OUT] [--expect FILE | --bless FILE] [--export DIR]`
 //!
 //! The suite is a folder of folders of tests, `node/test_abs/{model.onnx, test_data_set_0/*.pb}`, and the list a JSON array of
 //! objects with `name`, `folder`, `ops`, and in `const_bind` the arguments that are constants. With `--expect` the run succeeds
 //! if the tests that fail are those of that file; `--bless FILE` writes it. `--gate 1e-4` holds floats to that much of the largest of their tensor,
-//! instead of each to its own.
+//! instead of each to its own. With `--export DIR` the models that pass are exported, as a suite of the same form for `round_trip.py`.
 
 mod backend;
 mod batch;
 mod case;
 mod compare;
+mod export;
 mod report;
 
 use backend::Backend;
@@ -19,7 +20,7 @@ use case::Case;
 use compare::Gate;
 use lexopt::ValueExt;
 use report::Outcome;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What the command line asks for.
@@ -33,6 +34,7 @@ struct Args {
     json: Option<PathBuf>,
     expect: Option<PathBuf>,
     bless: Option<PathBuf>,
+    export: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -63,6 +65,7 @@ fn args() -> Result<Args, String> {
             "json" => args.json = Some(value.into()),
             "expect" => args.expect = Some(value.into()),
             "bless" => args.bless = Some(value.into()),
+            "export" => args.export = Some(value.into()),
             _ => return Err(format!("there is no option --{name}")),
         }
     }
@@ -72,12 +75,23 @@ fn args() -> Result<Args, String> {
     }
 }
 
+/// Exports the model of a test.
+fn exported(case: &Case, args: &Args, to: &Path) -> Result<(), String> {
+    backend::caught(|| export::write(case, &args.suite, to)).map_err(|why| format!("export: {why}"))
+}
+
 /// Whether nothing is worse than expected.
 fn run(args: &Args) -> Result<bool, String> {
     let text = std::fs::read_to_string(&args.list).map_err(|why| format!("{}: {why}", args.list.display()))?;
     let cases: Vec<Case> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", args.list.display()))?;
     let chosen: Vec<&Case> = cases.iter().filter(|case| case.name.contains(&args.only)).collect();
-    let results = args.backend.run(&chosen, &args.suite, args.gate)?;
+    let results: Vec<Result<(), String>> = args.backend.run(&chosen, &args.suite, args.gate)?;
+    let results: Vec<Result<(), String>> = match &args.export {
+        Some(to) => {
+            chosen.iter().zip(results).map(|(case, result)| result.and_then(|()| exported(case, args, to))).collect()
+        }
+        None => results,
+    };
     let outcomes: Vec<Outcome> = chosen.iter().zip(results).map(|(case, result)| Outcome::of(case, result)).collect();
     report::print(&outcomes);
     if let Some(path) = &args.json {

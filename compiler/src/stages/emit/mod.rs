@@ -21,13 +21,16 @@ use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
+use face::export::Exports;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 /// The items that stand for a model in the user's module. `runtime` is the path of the runtime crate.
 pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream {
     let name = names::module(model);
-    let (face, module) = (face::items(model, runtime), module(model, plans, runtime));
+    let exports = Exports::of(model);
+    let (face, module) = (face::items(model, &exports, runtime), module(model, plans, runtime));
+    let files = exports.items;
     quote! {
         #face
 
@@ -35,6 +38,7 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
         mod #name {
             #module
+            #files
         }
     }
 }

@@ -8,7 +8,7 @@ use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// Methods of every model.
-const MODEL: [&str; 25] = [
+const MODEL: [&str; 27] = [
     "device",
     "init",
     "load",
@@ -29,6 +29,8 @@ const MODEL: [&str; 25] = [
     "session",
     "shared_session",
     "to_cpu",
+    "to_onnx",
+    "to_onnx_async",
     "trainer",
     "views",
     "views_mut",
@@ -108,7 +110,7 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     let (name, other_name) = (of.name.to_string(), other.name.to_string());
     let Some(suffix) = other_name.strip_prefix(&name) else { return false };
     match suffix {
-        "_async" | "_arena_bytes" | "_encode" | "_flops" => true,
+        "_async" | "_arena_bytes" | "_encode" | "_flops" | "_to_onnx" | "_to_onnx_async" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
         "_batch" | "_batch_async" | "_gradients" | "_gradients_async" => {
             !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub())

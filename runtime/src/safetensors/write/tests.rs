@@ -3,7 +3,10 @@
 use super::*;
 use crate::{safetensors::Reader, scene::Scene, whole::Beside};
 use alloc::vec;
-use std::process::{Command, Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
 /// As many numbers as fill some pages, all the same.
 fn save_all(path: &Path, value: f32) -> Result<()> {

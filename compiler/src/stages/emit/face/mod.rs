@@ -7,6 +7,7 @@
 mod aliases;
 mod bind;
 mod costs;
+pub(super) mod export;
 mod foreign;
 mod model;
 pub(super) mod needs;
@@ -25,13 +26,14 @@ use super::names;
 use crate::diag::Diags;
 use crate::ir::model::Sketch;
 use crate::ir::{DType, Function, Mode, Model};
+use export::Exports;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// Struct, session and trainer with their methods.
-pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
+pub(super) fn items(model: &Model, exports: &Exports, runtime: &TokenStream) -> TokenStream {
     let rt = &quote!(#runtime::__rt);
-    let (model_items, session) = (model::items(model, rt), session::items(model, rt));
+    let (model_items, session) = (model::items(model, exports, rt), session::items(model, rt));
     let (trainer, foreign, views) = (trainer::items(model, rt), foreign::items(model, rt), views::items(model, rt));
     quote!(#model_items #foreign #session #trainer #views)
 }
@@ -116,7 +118,9 @@ pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: 
 
 /// The face of a model that [`sketched`] gave.
 fn outline(model: &Model, unknown: &TokenStream, runtime: &TokenStream) -> TokenStream {
-    let (items, markers, stubs) = (items(model, runtime), markers(model), stubs::items(model));
+    let exports = Exports::unknown(model);
+    let (items, markers, stubs) = (items(model, &exports, runtime), markers(model), stubs::items(model));
+    let files = &exports.items;
     let sketches = sketches::items(model, unknown, &quote!(#runtime::__rt));
     let module = names::module(model);
     quote! {
@@ -129,6 +133,7 @@ fn outline(model: &Model, unknown: &TokenStream, runtime: &TokenStream) -> Token
             use #runtime::__rt as rt;
             #markers
             #stubs
+            #files
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The struct that stands for a model. In: a model. Out: the struct, the methods that every model has, and for each
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
+use super::export::Exports;
 use super::signature::Signature;
 use super::{aliases, costs, evaluated, float, of_float, origin, path, session, spec};
 use crate::ir::{Mode, Model};
@@ -8,13 +9,14 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The struct and all of its implementations. The user's functions come first, as rustdoc shows them in this order.
-pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
-    let (made, kept) = (made(model, rt), kept(model, rt));
+pub(super) fn items(model: &Model, exports: &Exports, rt: &TokenStream) -> TokenStream {
+    let (made, kept) = (made(model, rt), kept(model, exports, rt));
     let (functions, traits) = (functions(model, rt), traits(model, rt));
-    let (name, vis, attrs) = (&model.name, &model.vis, &model.attrs);
+    let (name, vis, attrs, refused) = (&model.name, &model.vis, &model.attrs, exports.attrs());
     let weights = of_float(model, rt, &quote!(#rt::Weights), &quote!(D));
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
+        #refused
         #vis struct #name<D: #rt::Device = #rt::Cpu> {
             weights: #weights,
         }
@@ -86,8 +88,9 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
 }
 
 /// What every model has on every device.
-fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
+fn kept(model: &Model, exports: &Exports, rt: &TokenStream) -> TokenStream {
     let (name, moved, loaded, written) = (&model.name, moved(model, rt), loaded(rt), written(model, rt));
+    let exported = exports.methods(model, rt);
     let (sessions, trainer) = (sessions(model, rt), format_ident!("{name}Trainer"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
@@ -95,6 +98,7 @@ fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
             #moved
             #loaded
             #written
+            #exported
 
             #sessions
 
