@@ -334,10 +334,10 @@ impl<'f> Importer<'f> {
         inputs: Vec<Option<Operand>>,
     ) -> Result<Vec<Operand>, Failure> {
         let opset = self.opset(&proto.domain);
-        let Importer { graph, params, budget, span, float, sites, .. } = self;
+        let Importer { graph, params, budget, span, float, sites, dims, .. } = self;
         let mut run = |graph: &mut Graph, params: &mut Params, budget: &mut Budget, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
-            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, budget, stored: None })
+            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, dims, budget, stored: None })
         };
         let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
         let to = to.and_then(|attribute| element::dtype(attribute.i).ok());
@@ -453,10 +453,11 @@ fn signature(args: &[Argument], dims: &[NamedDim], graph: &Graph) -> Signature {
     Signature { text, names: dims.iter().map(|dim| (dim.name.clone(), None)).collect() }
 }
 
-/// The name of an extent that is no number.
+/// The name of an extent that is no number. Without a letter or a digit, such as the `?` of PaddlePaddle's exporter, it says that
+/// nothing is known, and not that extents are equal.
 fn name_of(input: &ValueInfoProto, axis: usize, extent: Option<&Extent>) -> String {
     match extent {
-        Some(Extent::DimParam(name)) if !name.is_empty() => name.clone(),
+        Some(Extent::DimParam(name)) if name.contains(char::is_alphanumeric) => name.clone(),
         Some(_) | None => format!("{}_{axis}", input.name),
     }
 }

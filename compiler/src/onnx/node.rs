@@ -14,6 +14,7 @@ use crate::ir::prim::{MapOp, Prim, Scalar};
 use crate::ir::{DType, Dim, Type, Value};
 use crate::ops::{self, Builder};
 use crate::oracle::Tensor;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What an operator gives.
@@ -30,6 +31,8 @@ pub(super) struct Node<'n> {
     pub(super) inputs: Vec<Option<Operand>>,
     /// Where tensors go that the graph reads.
     pub(super) params: &'n mut Params,
+    /// What the file's named dimensions are, by the file's names.
+    pub(super) dims: &'n BTreeMap<String, Dim>,
     /// What may still be made of the file.
     pub(super) budget: &'n mut Budget,
     /// The type of memory of the first argument, which is that of the results, where it was computed with in a wider one.
@@ -325,6 +328,15 @@ impl Node<'_> {
     pub(super) fn extent(&mut self, dim: &Dim, dtype: DType) -> Made {
         let number = symbolic::number(&mut self.b, dim)?;
         Ok(self.b.convert(number, dtype)?)
+    }
+
+    /// How an import would be written in which two numbers are the same, where one name decides that: exporters that run a model
+    /// with an example leave its extents in a file, also where they call them named.
+    pub(super) fn binding(&self, a: &Dim, b: &Dim) -> Option<String> {
+        let (name, number) = symbolic::equal_where(a, b)?;
+        let own = self.dims.iter().filter(|(_, dim)| dim.as_name() == Some(&name));
+        let all: Vec<String> = own.map(|(own, _)| format!("{own} = {number}")).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     /// So many numbers that are computed at build time, if they are not too many.

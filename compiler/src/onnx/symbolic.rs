@@ -12,6 +12,7 @@ use crate::ir::prim::{MapOp, Prim, Scalar};
 use crate::ir::{DType, Dim};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
+use std::collections::BTreeSet;
 
 /// The most names, sums and divisions in a number: what files make of shapes has few, and products of sums grow fast.
 const LONGEST: usize = 64;
@@ -255,6 +256,24 @@ fn less(a: &Dim, b: &Dim) -> Option<bool> {
 /// A lower bound: names are at least 1.
 fn least(dim: &Dim) -> Option<i64> {
     dim.least(&|_| 1)
+}
+
+/// The name, and the number in its place, with which two products are the same.
+pub(super) fn equal_where(a: &Dim, b: &Dim) -> Option<(String, i64)> {
+    let mut names = BTreeSet::new();
+    for dim in [a, b] {
+        dim.names(&mut |name| {
+            names.insert(name.to_owned());
+        });
+    }
+    let number = |name: &str, of: &Dim, other: &Dim| {
+        let rest = of.exact_div(&Dim::name(name))?;
+        other.exact_div(&rest)?.as_const().filter(|&number| number > 0)
+    };
+    names.into_iter().find_map(|name| {
+        let number = number(&name, a, b).or_else(|| number(&name, b, a))?;
+        Some((name, number))
+    })
 }
 
 /// How many names, sums and divisions are in a number.

@@ -27,6 +27,15 @@ fn dimensions_are_as_many_as_the_file_has() {
     assert_eq!(text(named), "fn forward(&self, x: f32[B], z: f32[B_2]) -> f32[B]");
 }
 
+/// What PaddlePaddle's exporter writes for extents of which it knows nothing.
+#[test]
+fn question_marks_are_no_names() {
+    let x = input("x", FLOAT, &[Extent::DimValue(-1), super::named("?"), super::named("?")]);
+    let file = model(vec![node("Neg", &["x"], &["y"], vec![])], vec![x], &["y"], vec![]);
+    let imported = bound(&file, &[("x_0", Dim::name("B")), ("x_2", Dim::from(48))]).unwrap();
+    assert_eq!(imported.function.signature.text, "fn forward(&self, x: f32[B, x_1, 48]) -> f32[B, x_1, 48]");
+}
+
 #[test]
 fn a_number_is_an_argument_of_one_element() {
     let extents = [Extent::DimValue(4)];
@@ -39,6 +48,27 @@ fn a_number_is_an_argument_of_one_element() {
     assert_eq!(refused, ["argument `x`: it can be a number, and is no dimension, as `N` would be"]);
     assert!(bound(&byte, &[("x", Dim::from(3))]).is_ok());
     assert!(bound(&two_rows("a", "b"), &[("a", Dim::from(5_000_000_000i64))]).is_err());
+}
+
+/// PyTorch's exporter leaves an extent of its example where a program computes with it as a number.
+#[test]
+fn a_dimension_that_the_file_has_a_number_for_is_told() {
+    let x = input("x", FLOAT, &[super::named("batch"), super::named("length"), Extent::DimValue(8)]);
+    let nodes = vec![
+        node("Shape", &["x"], &["shape"], vec![]),
+        node("Gather", &["shape", "zero"], &["batch"], vec![]),
+        node("Mul", &["batch", "two"], &["heads"], vec![]),
+        node("Concat", &["seven", "heads", "four"], &["wanted"], vec![int("axis", 0)]),
+        node("Reshape", &["x", "wanted"], &["y"], vec![]),
+    ];
+    let known = [("zero", 0), ("two", 2), ("seven", 7), ("four", 4)].map(|(name, n)| integers(name, &[n])).to_vec();
+    let file = model(nodes, vec![x], &["y"], known);
+    let reason = "`y` (Reshape, opset 18): the shape asks for 56*B elements of 8*B*T: \
+                  the file was made for `length = 7` alone";
+    let batch = ("batch", Dim::name("B"));
+    assert_eq!(bound(&file, &[batch.clone(), ("length", Dim::name("T"))]).unwrap_err(), [reason]);
+    let text = bound(&file, &[batch, ("length", Dim::from(7))]).unwrap().function.signature.text;
+    assert_eq!(text, "fn forward(&self, x: f32[B, 7, 8]) -> f32[7, 2*B, 4]");
 }
 
 #[test]

@@ -115,6 +115,16 @@ fn shapes_are_cut_backwards_and_in_steps() {
     }
 }
 
+/// For the end of an axis exporters write the largest integers of their types, and TensorFlow's 10⁹.
+#[test]
+fn slices_go_to_the_end_of_named_axes() {
+    for (number, end) in [("i64", i64::MAX), ("i32", i32::MAX.into()), ("TensorFlow", 1_000_000_000)] {
+        let nodes = vec![node("Slice", &["x", "first", "end", "first"], &["y"], vec![])];
+        let file = of_shape(nodes, &["y"], vec![integers("end", &[end])]);
+        assert_eq!(signature(&file), "fn forward(&self, x: f32[B, 4]) -> f32[B, 4]", "{number}");
+    }
+}
+
 #[test]
 fn formulas_do_not_grow_without_end() {
     let mut nodes = vec![node("Add", &["shape", "one"], &["v0"], vec![])];

@@ -118,16 +118,19 @@ fn cut(extent: &Dim, start: &Dim, end: &Dim, step: i64) -> Made<(Cut, bool)> {
     Ok((Cut { start: first.into(), len: len.into(), step: if len > 1 { size } else { 1 } }, step < 0))
 }
 
+/// What no axis reaches. Exporters write the largest integer of 32 or 64 bits for the end of an axis, and TensorFlow's this.
+const BEYOND: i64 = 1_000_000_000;
+
 /// The same where extents are named: only what does not depend on which of two is larger.
 fn symbolic_cut(extent: &Dim, start: &Dim, end: &Dim, step: i64) -> Made<(Cut, bool)> {
     let resolve = |at: &Dim, is_end: bool| match at.as_const() {
-        Some(at) if at >= i64::from(i32::MAX) && is_end => Some(extent.clone()),
+        Some(at) if at >= BEYOND && is_end => Some(extent.clone()),
         Some(at) if at < 0 => Some(extent.clone() + at.into()),
         Some(at) => Some(at.into()),
         None => Some(at.clone()),
     };
-    let is_last = start.is(-1) || start.as_const().is_some_and(|at| at >= i64::from(i32::MAX));
-    let is_before = end.as_const().is_some_and(|at| at <= i64::from(i32::MIN));
+    let is_last = start.is(-1) || start.as_const().is_some_and(|at| at >= BEYOND);
+    let is_before = end.as_const().is_some_and(|at| at <= -BEYOND);
     let size = step.saturating_abs();
     match (resolve(start, false), resolve(end, true)) {
         (Some(start), Some(end)) if step > 0 => {

@@ -82,7 +82,14 @@ fn reshape(n: &mut Node<'_>, own: &[Dim]) -> Made<Vec<Dim>> {
         let rest = if others.is(0) { None } else { all.exact_div(&others) };
         shape[axis] = rest.ok_or_else(|| Failure::new(format!("{all} elements do not divide into {others}")))?;
     }
-    Ok(shape)
+    let (all, asked) = (product(own), product(&shape));
+    match n.binding(&all, &asked) {
+        None => Ok(shape),
+        Some(only) => {
+            let reason = format!("the shape asks for {asked} elements of {all}: the file was made for `{only}` alone");
+            Err(Failure::new(reason))
+        }
+    }
 }
 
 fn flatten(n: &mut Node<'_>, own: &[Dim]) -> Made<Vec<Dim>> {
