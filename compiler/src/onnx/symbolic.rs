@@ -9,7 +9,7 @@ use super::operand::{Dims, Operand};
 use super::proto::NodeProto;
 use crate::ir::dim::Atom;
 use crate::ir::prim::{MapOp, Prim, Scalar};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, Value};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
 use std::collections::BTreeSet;
@@ -345,24 +345,14 @@ pub(super) fn number(b: &mut Builder<'_>, dim: &Dim) -> Made {
             1 if !atoms.is_empty() => None,
             factor => Some(b.prim(Prim::Const(Scalar::Int(DType::I64, factor.into())), &[])?),
         };
+        let mut last: Option<(&Atom, Value)> = None;
         for atom in atoms {
-            let own = match atom {
-                Atom::Name(name) => {
-                    let extent = b.extent_u32(&Dim::name(name.clone()))?;
-                    b.convert(extent, DType::I64)?
-                }
-                Atom::FloorDiv(x, by) => {
-                    let (x, by) = (number(b, x)?, number(b, by)?);
-                    let (quotient, rest) = (b.map(MapOp::Div, &[x, by])?, b.map(MapOp::Rem, &[x, by])?);
-                    let is_below = b.with(MapOp::Lt, rest, 0.0)?;
-                    let is_below = b.convert(is_below, DType::I64)?;
-                    b.sub(quotient, is_below)?
-                }
-                Atom::Max(x, y) => {
-                    let (x, y) = (number(b, x)?, number(b, y)?);
-                    b.map(MapOp::Max, &[x, y])?
-                }
+            // Those of a power stand beside each other.
+            let own = match last {
+                Some((same, value)) if same == atom => value,
+                _ => factor_of(b, atom)?,
             };
+            last = Some((atom, own));
             product = Some(product.map_or(Ok(own), |product| b.mul(product, own))?);
         }
         sum = match (sum, product) {
@@ -373,5 +363,26 @@ pub(super) fn number(b: &mut Builder<'_>, dim: &Dim) -> Made {
     match sum {
         Some(sum) => Ok(sum),
         None => Ok(b.full(DType::I64, &[], 0.0)?),
+    }
+}
+
+/// One factor of a product, as an i64.
+fn factor_of(b: &mut Builder<'_>, atom: &Atom) -> Made {
+    match atom {
+        Atom::Name(name) => {
+            let extent = b.extent_u32(&Dim::name(name.clone()))?;
+            Ok(b.convert(extent, DType::I64)?)
+        }
+        Atom::FloorDiv(x, by) => {
+            let (x, by) = (number(b, x)?, number(b, by)?);
+            let (quotient, rest) = (b.map(MapOp::Div, &[x, by])?, b.map(MapOp::Rem, &[x, by])?);
+            let is_below = b.with(MapOp::Lt, rest, 0.0)?;
+            let is_below = b.convert(is_below, DType::I64)?;
+            Ok(b.sub(quotient, is_below)?)
+        }
+        Atom::Max(x, y) => {
+            let (x, y) = (number(b, x)?, number(b, y)?);
+            Ok(b.map(MapOp::Max, &[x, y])?)
+        }
     }
 }
