@@ -3,9 +3,11 @@
     pip install torch torchvision onnx
     python examples/onnx_resnet/fetch.py
 
-Its weights are downloaded (45 MB). Where torchvision's server cannot be reached, `--random` makes some, which know nothing.
+Its weights are downloaded (45 MB). Where torchvision's server cannot be reached, `--random` makes some, which know nothing but
+can be trained.
 """
 
+import functools
 import pathlib
 import sys
 
@@ -29,8 +31,16 @@ class FeaturesAndScores(torch.nn.Module):
         return features, self.fc(features)
 
 
-torch.manual_seed(0)
-net = FeaturesAndScores(resnet18(weights=None if "--random" in sys.argv else WEIGHTS)).eval()
+def random():
+    """A network whose batch norms have the statistics of some random pictures: without them all pictures would look alike to it."""
+    torch.manual_seed(0)
+    net = resnet18(norm_layer=functools.partial(torch.nn.BatchNorm2d, momentum=1.0))
+    with torch.no_grad():
+        net(torch.nn.functional.interpolate(torch.randn(32, 3, 14, 14), size=224))
+    return net
+
+
+net = FeaturesAndScores(random() if "--random" in sys.argv else resnet18(weights=WEIGHTS)).eval()
 names = ["image", "features", "scores"]
 # Without these two options batch norms would be part of the convolutions before them.
 torch.onnx.export(

@@ -86,10 +86,10 @@ fn classify(model: &Pictures, picture: &RgbImage) -> Result<(), Box<dyn Error>> 
     Ok(())
 }
 
-/// Two pictures of each pattern are learnt, four others are asked for.
+/// Three pictures of each pattern are learnt, others between them asked for.
 fn train(model: &mut Pictures) -> Result<(), Box<dyn Error>> {
-    let (pictures, labels) = patterns(0..2);
-    let (others, wanted) = patterns(2..6);
+    let (pictures, labels) = patterns([0, 2, 4]);
+    let (others, wanted) = patterns([1, 3]);
     let mut trainer = model.trainer(AdamW { rate: 1e-4, ..default() });
     for step in 0..10 {
         let start = Instant::now();
@@ -103,8 +103,8 @@ fn train(model: &mut Pictures) -> Result<(), Box<dyn Error>> {
 }
 
 /// Pictures of each pattern with the given numbers, and which patterns these are.
-fn patterns(numbers: std::ops::Range<u32>) -> (Vec<u8>, Vec<u32>) {
-    let each = numbers.flat_map(|number| (0..3).map(move |pattern| (pattern, number)));
+fn patterns<const N: usize>(numbers: [u32; N]) -> (Vec<u8>, Vec<u32>) {
+    let each = numbers.into_iter().flat_map(|number| (0..3).map(move |pattern| (pattern, number)));
     let (pictures, labels): (Vec<_>, _) =
         each.map(|(pattern, number)| (draw(pattern, number).into_raw(), pattern)).unzip();
     (pictures.concat(), labels)
@@ -118,19 +118,16 @@ fn square(picture: &RgbImage) -> Vec<u8> {
     image::imageops::resize(&middle, 224, 224, FilterType::Triangle).into_raw()
 }
 
-/// A picture of a pattern, in colours and of a width that its number chooses.
+/// A picture of a pattern, whose width its number chooses.
 fn draw(pattern: u32, number: u32) -> RgbImage {
-    let width = 12 + 5 * number;
-    let colour = |band: u32| match band % 2 {
-        0 => [40 + 30 * number as u8, 90, 200 - 25 * number as u8],
-        _ => [230, 220 - 20 * number as u8, 60],
-    };
+    let width = 12 + 3 * number;
     RgbImage::from_fn(224, 224, |x, y| {
         let from_middle = f64::from(x.abs_diff(112)).hypot(f64::from(y.abs_diff(112))) as u32;
-        image::Rgb(colour(match pattern {
+        let band = match pattern {
             0 => x / width,
             1 => x / width + y / width,
             _ => from_middle / width,
-        }))
+        };
+        image::Rgb(if band.is_multiple_of(2) { [40, 90, 200] } else { [230, 220, 60] })
     })
 }
