@@ -169,7 +169,7 @@ fn other_weights_give_other_results() {
     let folder = std::env::temp_dir().join(format!("precast-onnx-types-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("other.onnx");
-    let mut with = |word: i32| {
+    let with = |word: i32| {
         let mut bytes = bytes.clone();
         bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
         std::fs::write(&path, bytes).unwrap();
