@@ -52,6 +52,23 @@ fn is_refused(file: &ModelProto, what: &str) {
 }
 
 #[test]
+fn loops_without_nodes_end() {
+    let named = |name: &str| ValueInfoProto { name: name.into(), ..ValueInfoProto::default() };
+    let body = GraphProto {
+        input: ["turn", "goes", "carried"].map(named).to_vec(),
+        output: ["goes", "carried"].map(named).to_vec(),
+        ..GraphProto::default()
+    };
+    let body = AttributeProto { g: Some(body), ..attribute_of("body") };
+    for (count, start) in [("", "x"), ("most", "zeros"), ("most", "x")] {
+        let node = node("Loop", &[count, "", start], &["y"], vec![body.clone()]);
+        let node = NodeProto { name: "culprit".into(), ..node };
+        let known = vec![scalar("most", 1 << 50), floats("zeros", &[2], &[0.0, 0.0])];
+        is_refused(&model(vec![node], vec![fixed("x", &[2])], &["y"], known), "a loop without nodes");
+    }
+}
+
+#[test]
 fn borders_are_no_longer_than_an_axis() {
     for mode in ["edge", "reflect", "wrap", "constant"] {
         for pads in

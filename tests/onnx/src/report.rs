@@ -59,7 +59,9 @@ pub(crate) fn is_as_expected(path: &Path, backend: &str, outcomes: &[Outcome], b
     let failures = expected.entry(backend.to_owned()).or_default();
     if bless {
         let fails = |outcome: &Outcome| Some((outcome.name.clone(), outcome.failure.clone()?));
-        *failures = outcomes.iter().filter_map(fails).collect();
+        // What was not chosen stays as it is.
+        failures.retain(|name, _| outcomes.iter().all(|outcome| outcome.name != *name));
+        failures.extend(outcomes.iter().filter_map(fails));
         write(path, &expected)?;
         return Ok(true);
     }

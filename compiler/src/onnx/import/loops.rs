@@ -11,6 +11,7 @@ use super::super::proto::{AttributeProto, GraphProto, NodeProto};
 use super::Importer;
 use super::free::free_names;
 use crate::ir::graph::{Memory, Repeat};
+use crate::ir::limits::INTEGER;
 use crate::ir::prim::Prim;
 use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
 use crate::ops::Builder;
@@ -125,8 +126,11 @@ impl Importer<'_> {
 
     fn turns(&mut self, turns: &Turns<'_>) -> Results {
         let inputs = turns.carried.iter().chain(turns.stacked.iter().map(|(operand, _)| operand));
-        let is_known =
-            inputs.clone().count() > 0 && inputs.clone().all(|operand| !matches!(operand, Operand::Value(_)));
+        let is_value = |operand: &Operand| matches!(operand, Operand::Value(_));
+        // What the body reads of the graphs around it counts as well.
+        let mut around = free_names(turns.body).into_iter();
+        let reads_value = around.any(|name| self.scope.get(&name).is_some_and(|of| of.as_ref().is_some_and(is_value)));
+        let is_known = inputs.clone().count() > 0 && !reads_value && !inputs.clone().any(is_value);
         let has_number = turns.count.as_ref().is_none_or(|count| count.as_const().is_some_and(|count| count > 0));
         let ways: &[fn(&mut Self, &Turns<'_>) -> Results] = match (has_number, is_known) {
             (false, _) => &[Self::region],
@@ -152,6 +156,8 @@ impl Importer<'_> {
         let Some(count) = count else { return fails("how often it turns is not known at build time") };
         let (mut carried, mut slices) = (turns.carried.clone(), vec![vec![]; turns.results.len()]);
         for turn in 0..count {
+            // A turn may have no nodes of its own.
+            self.budget.node()?;
             let mut inputs = vec![];
             if turns.is_loop {
                 inputs.push(Operand::known(Tensor::new([], Data::Int(DType::I64, vec![turn.into()]))));
@@ -210,6 +216,9 @@ impl Importer<'_> {
     /// One region. Its condition must stay true.
     fn region(&mut self, turns: &Turns<'_>) -> Results {
         let Some(count) = turns.count.clone() else { return fails("how often it turns is not known at build time") };
+        if count.as_const().is_some_and(|count| count > INTEGER) {
+            return fails(format!("it turns {count} times, and the most are {INTEGER}"));
+        }
         let mut args = turns.carried.iter().map(|operand| self.output(operand)).collect::<Result<Vec<Value>, _>>()?;
         for (operand, along) in &turns.stacked {
             let value = self.output(operand)?;

@@ -143,6 +143,11 @@ impl<'p> Declared<'p> {
             let report = Diagnostic::new(Code::UnknownStruct, name.span(), message);
             return report.help(format!("declare a struct with a field `inner: {text}`, or write a plain `fn`"));
         }
+        if self.sources[number].program.imports.iter().any(|import| import.name == *name) {
+            let message = format!("`{text}` is imported from a file, which says what its functions are");
+            let report = Diagnostic::new(Code::UnknownStruct, name.span(), message);
+            return report.help(format!("declare a struct with a field `inner: {text}`, or write a plain `fn`"));
+        }
         let known = self.sources[number].program.structs.iter().map(|s| s.name.to_string()).collect::<Vec<_>>();
         let near = closest(&text, known.iter().map(String::as_str));
         let mut report = Diagnostic::new(Code::UnknownStruct, name.span(), format!("there is no struct `{text}` here"));

@@ -16,10 +16,11 @@ use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, excess};
 use crate::ir::model::{self, Binder, Held, NamedDim, Origin, Param, ParamId, State, StateId};
+use crate::ir::precision::Storage;
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Model, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -59,6 +60,8 @@ pub(super) struct LayerInstance {
 pub(super) struct ImportedInstance {
     pub(super) model: Rc<Model>,
     pub(super) params: Vec<ParamId>,
+    /// The type of the field.
+    place: Place,
 }
 
 /// Makes instances for one model.
@@ -296,12 +299,6 @@ impl<'d, 'p> Instances<'d, 'p> {
             diags.push(report.help(format!("write `{name}`; what its dimensions are stands where it is imported")));
             return FieldInstance::Unknown;
         }
-        if model.float() != self.float {
-            let (own, float) = (self.float, model.float());
-            let message = format!("the parameters of `{name}` are {float}, but those of this model are {own}");
-            diags.push(Diagnostic::new(Code::NotSupported, place, message));
-            return FieldInstance::Unknown;
-        }
         let mut params = vec![];
         for of in &model.params {
             let fields = self.fields.iter().chain(&of.fields).cloned().collect();
@@ -314,16 +311,33 @@ impl<'d, 'p> Instances<'d, 'p> {
                 None => return FieldInstance::Unknown,
             }
         }
-        let instance = Rc::new(ImportedInstance { model: model.clone(), params });
+        let instance = Rc::new(ImportedInstance { model: model.clone(), params, place });
         self.imported.push(instance.clone());
         FieldInstance::Imported(instance)
+    }
+
+    /// Reports models of files whose parameters are not what those of the model are.
+    pub(super) fn check_imported(&self, storage: Option<(Storage, Span)>, diags: &mut Diags) {
+        for ImportedInstance { model, params, place } in self.imported.iter().map(|one| &**one) {
+            let (name, own, float) = (&model.name, self.float, model.float());
+            if !params.is_empty() && float != own {
+                let message = format!("the parameters of `{name}` are {float}, but those of this model are {own}");
+                diags.push(Diagnostic::new(Code::NotSupported, *place, message));
+            }
+            // Integers of a file are among its parameters, of which halves hold few.
+            if let Some((storage, option)) = storage.filter(|(storage, _)| *storage != Storage::Int8) {
+                let message = format!("`{name}` is imported, and its parameters are not stored in {}", storage.name());
+                let report = Diagnostic::new(Code::NotSupported, option, message);
+                diags.push(report.help("leave the option out, or write `parameters = int8`"));
+            }
+        }
     }
 
     /// The files that parameters are in, each once.
     pub(super) fn origins(&self) -> Vec<Origin> {
         let mut all: Vec<(&Rc<Model>, Origin)> = vec![];
-        for ImportedInstance { model, params } in self.imported.iter().map(|one| &**one) {
-            for origin in &model.origins {
+        for ImportedInstance { model, params, .. } in self.imported.iter().map(|one| &**one) {
+            for origin in model.origins.iter().filter(|origin| !origin.tensors.is_empty()) {
                 let own = |(id, held): &(ParamId, Held)| (params[id.0 as usize], *held);
                 let tensors: Vec<(ParamId, Held)> = origin.tensors.iter().map(own).collect();
                 match all.iter_mut().find(|(other, _)| Rc::ptr_eq(other, model)) {

@@ -182,11 +182,11 @@ fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterat
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
     reserved::report_type(header.name, reserved::OF_MODELS, diags);
-    let Options { memory, precision, storage, deterministic } = options::options(header.attrs, diags);
-    if let Some((storage, place)) = storage.filter(|_| header.name == &of.name) {
+    let Options { memory, precision, storage: chosen, deterministic } = options::options(header.attrs, diags);
+    if let Some((storage, place)) = chosen.filter(|_| header.name == &of.name) {
         report_trained_storage(declared, of, storage, place, diags);
     }
-    let storage = storage.map(|(storage, _)| storage);
+    let storage = chosen.map(|(storage, _)| storage);
     report_open(of, args, diags);
     let mut instances = Instances::new(declared, precision.float());
     let place = Place::from(header.name.span());
@@ -194,6 +194,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     if storage == Some(Storage::Int8) {
         scale(&mut instances.params);
     }
+    instances.check_imported(chosen, diags);
     instances.distinct(diags);
     instances.place(place, diags);
     let origins = instances.origins();

@@ -5,6 +5,7 @@ use super::import::{Import, ImportValue};
 use super::options::{self, Options};
 use super::wgsl::beside;
 use crate::diag::{Code, Diagnostic, Diags};
+use crate::ir::precision::Precision;
 use crate::ir::{Dim, Model};
 use crate::onnx::{self, Bound, Refusal};
 use quote::{ToTokens, quote};
@@ -49,7 +50,12 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
     let imported = onnx::import(bytes.clone(), &bound, import.name.span())?;
     let (model, tensors) = imported.model(&import.name.to_string());
     let origin = onnx::origin(&model, &tensors, &bytes, import.file.token()).map_err(|why| vec![why])?;
-    let Options { memory, deterministic, .. } = options::options(&import.attrs, diags);
+    let Options { memory, precision, storage, deterministic } = options::options(&import.attrs, diags);
+    if storage.is_some() || precision != Precision::default() {
+        let message = format!("what the parameters of `{}` are is what its file says", import.name);
+        let report = Diagnostic::new(Code::WrongAttribute, import.name.span(), message);
+        diags.push(report.help(format!("let it be a block of a model that has the option: `body: {}`", import.name)));
+    }
     let own = import.attrs.iter().filter(|attr| !attr.path().is_ident("model")).map(ToTokens::to_token_stream);
     let doc = format!(" The model of the ONNX file `{}`.", import.file.value());
     let attrs = own.chain([quote!(#[doc = ""] #[doc = #doc])]);

@@ -1,8 +1,9 @@
 //! Calls of models that were imported: their computation in the place of the call, in which every value has a type already.
 
 use super::{Known, Shaper};
+use crate::ir::limits::excess;
 use crate::ir::written::Site;
-use crate::ir::{Dim, Graph, Kind, Node, Value};
+use crate::ir::{Dim, Graph, Kind, Node, Type, Value};
 
 impl Shaper<'_> {
     /// A call whose arguments fit, as the nodes before it have checked.
@@ -16,10 +17,14 @@ impl Shaper<'_> {
         let graph = graph.substitute(&|name| self.bindings.dim(&Dim::name(name)));
         let mut values: Vec<Value> = vec![];
         for Node { kind, args: of, ty, name, .. } in graph.nodes {
-            let of = of.iter().map(|value| values[value.0 as usize]).collect();
+            let of: Vec<Value> = of.iter().map(|value| values[value.0 as usize]).collect();
             values.push(match kind {
                 Kind::Input(k) => args[k],
                 kind => {
+                    if let Some(message) = self.misfit(&kind, &of, ty.as_ref()) {
+                        return self
+                            .report_prim(node, format!("`{}` cannot have such arguments: {message}", site.text));
+                    }
                     let value = self.new.push(kind, of, ty, node.span);
                     self.new.node_mut(value).name = name;
                     value
@@ -31,5 +36,19 @@ impl Shaper<'_> {
             [only] => Known::One(only),
             _ => Known::Each(results),
         }
+    }
+
+    /// What is wrong with a value of the computation where arguments have these extents, which the file may not have thought of.
+    fn misfit(&self, kind: &Kind, args: &[Value], ty: Option<&Type>) -> Option<String> {
+        if let Some(most) = ty.and_then(excess) {
+            return Some(format!("there would be a tensor with more than {most}"));
+        }
+        let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
+        if let Some(ty) = ty.filter(|ty| ty.shape.iter().any(is_negative)) {
+            return Some(format!("there would be {ty}, of which an extent is negative"));
+        }
+        let Kind::Prim(prim) = kind else { return None };
+        let types: Vec<&Type> = args.iter().map(|&arg| self.new.ty(arg)).collect();
+        prim.infer(&types).err()
     }
 }

@@ -5,14 +5,17 @@ use crate::ir::Model;
 use crate::ir::model::{Held, Origin, ParamId};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
+use std::collections::BTreeSet;
 
 /// The methods of the model.
 pub(super) fn methods(model: &Model, rt: &TokenStream) -> TokenStream {
     let name = &model.name;
     let [plan, places] = ["Plan_", "ORIGINS"].map(|item| super::path(model, &Ident::new(item, Span::call_site())));
     let files = model.origins.iter().map(|origin| &origin.file);
-    // Parameters of other layers are drawn.
-    let drawn = model.origins.iter().map(|origin| origin.tensors.len()).sum::<usize>() < model.params.len();
+    // Parameters of other layers are drawn; scales of integers follow from what these are made of.
+    let scales: BTreeSet<ParamId> = model.params.iter().filter_map(|param| param.scales).collect();
+    let drawn =
+        model.origins.iter().map(|origin| origin.tensors.len()).sum::<usize>() + scales.len() < model.params.len();
     let [seed, path] = ["seed", "path"].map(|name| Ident::new(name, Span::mixed_site()));
     let (parameter, seed) = match drawn {
         true => (quote!(#seed: u64), quote!(#seed)),
