@@ -26,6 +26,16 @@ fn is_relu(graph: &Graph, args: &[Value]) -> bool {
         && compared.is_some_and(|compared| compared[0] == args[2] && is_zero(compared[1]))
 }
 
+/// The only operand that what is written reads, where the other is a literal.
+fn only(op: MapOp, dtype: DType, literals: &[Option<Scalar>]) -> Option<usize> {
+    let is = |literal: &Option<Scalar>, number: f64| literal.is_some_and(|scalar| scalar.as_f64() == number);
+    match op {
+        MapOp::Max if dtype.is_float() => literals.iter().position(|literal| is(literal, 0.0)).map(|zero| 1 - zero),
+        MapOp::Div if !dtype.is_float() && is(&literals[0], 1.0) => Some(1),
+        _ => None,
+    }
+}
+
 impl Writer<'_> {
     /// An elementwise operation.
     pub(super) fn map(&mut self, call: Call<'_>, op: MapOp) -> Made {
@@ -38,7 +48,8 @@ impl Writer<'_> {
             return Made::Tensor(Thin { name, ..args[2].clone() });
         }
         let name = self.mapped(op, dtype, &names, &literals);
-        Made::Tensor(Thin { name, ..joined(&args) })
+        let shape = only(op, dtype, &literals).map_or_else(|| joined(&args), |k| args[k].clone());
+        Made::Tensor(Thin { name, ..shape })
     }
 
     /// A conversion.
@@ -130,10 +141,8 @@ impl Writer<'_> {
     }
 
     fn extreme(&mut self, op: MapOp, dtype: DType, args: &[&str], literals: &[Option<Scalar>]) -> String {
-        let is_zero = |literal: &Option<Scalar>| literal.is_some_and(|scalar| scalar.as_f64() == 0.0);
-        match literals.iter().position(is_zero) {
-            Some(zero) if op == MapOp::Max && dtype.is_float() => return self.op("Relu", &[args[1 - zero]], vec![]),
-            _ => {}
+        if let Some(k) = only(op, dtype, literals) {
+            return self.op("Relu", &[args[k]], vec![]);
         }
         let name = if op == MapOp::Max { "Max" } else { "Min" };
         let made = self.ordered(name, dtype, args);

@@ -7,6 +7,7 @@ use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
+use super::imported::ImportedInstance;
 use super::list::ListInstance;
 use super::names::Names;
 use super::statics::{self, Wanted};
@@ -15,12 +16,11 @@ use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, excess};
-use crate::ir::model::{self, Binder, Held, NamedDim, Origin, Param, ParamId, State, StateId};
-use crate::ir::precision::Storage;
+use crate::ir::model::{self, Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Model, Type};
+use crate::ir::{DType, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
-use proc_macro2::{Ident, Span};
+use proc_macro2::Ident;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -55,15 +55,6 @@ pub(super) struct LayerInstance {
     pub(super) site: LayerSite,
 }
 
-/// A model of a file as a block, and its parameters, in the order of the file's.
-#[derive(Debug)]
-pub(super) struct ImportedInstance {
-    pub(super) model: Rc<Model>,
-    pub(super) params: Vec<ParamId>,
-    /// The type of the field.
-    place: Place,
-}
-
 /// Makes instances for one model.
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
@@ -81,9 +72,9 @@ pub(super) struct Instances<'d, 'p> {
     pub(super) renamed: bool,
     pub(super) stack: Vec<i64>,
     /// The type of the parameters.
-    float: DType,
+    pub(super) float: DType,
     /// The models of files among the fields.
-    imported: Vec<Rc<ImportedInstance>>,
+    pub(super) imported: Vec<Rc<ImportedInstance>>,
     /// How many fields there are so far.
     made: usize,
 }
@@ -283,72 +274,6 @@ impl<'d, 'p> Instances<'d, 'p> {
         self.block(of, name, &alias.args, names, name.span().into(), diags)
     }
 
-    /// A model of a file.
-    fn imported(
-        &mut self,
-        model: &Rc<Model>,
-        field: &Field,
-        args: &[Arg],
-        place: Place,
-        diags: &mut Diags,
-    ) -> FieldInstance {
-        let name = &model.name;
-        if let Some(arg) = args.first() {
-            let message = format!("`{name}` is imported, and takes no parameters");
-            let report = Diagnostic::new(Code::WrongArity, arg.value.place, message);
-            diags.push(report.help(format!("write `{name}`; what its dimensions are stands where it is imported")));
-            return FieldInstance::Unknown;
-        }
-        let mut params = vec![];
-        for of in &model.params {
-            let fields = self.fields.iter().chain(&of.fields).cloned().collect();
-            let name = format!("{}.{}", self.path, of.name);
-            match self.declare(
-                Param { name, fields, stack: self.stack.clone(), span: field.name.span(), ..of.clone() },
-                diags,
-            ) {
-                Some(id) => params.push(id),
-                None => return FieldInstance::Unknown,
-            }
-        }
-        let instance = Rc::new(ImportedInstance { model: model.clone(), params, place });
-        self.imported.push(instance.clone());
-        FieldInstance::Imported(instance)
-    }
-
-    /// Reports models of files whose parameters are not what those of the model are.
-    pub(super) fn check_imported(&self, storage: Option<(Storage, Span)>, diags: &mut Diags) {
-        for ImportedInstance { model, params, place } in self.imported.iter().map(|one| &**one) {
-            let (name, own, float) = (&model.name, self.float, model.float());
-            if !params.is_empty() && float != own {
-                let message = format!("the parameters of `{name}` are {float}, but those of this model are {own}");
-                diags.push(Diagnostic::new(Code::NotSupported, *place, message));
-            }
-            // Integers of a file are among its parameters, of which halves hold few.
-            if let Some((storage, option)) = storage.filter(|(storage, _)| *storage != Storage::Int8) {
-                let message = format!("`{name}` is imported, and its parameters are not stored in {}", storage.name());
-                let report = Diagnostic::new(Code::NotSupported, option, message);
-                diags.push(report.help("leave the option out, or write `parameters = int8`"));
-            }
-        }
-    }
-
-    /// The files that parameters are in, each once.
-    pub(super) fn origins(&self) -> Vec<Origin> {
-        let mut all: Vec<(&Rc<Model>, Origin)> = vec![];
-        for ImportedInstance { model, params, .. } in self.imported.iter().map(|one| &**one) {
-            for origin in model.origins.iter().filter(|origin| !origin.tensors.is_empty()) {
-                let own = |(id, held): &(ParamId, Held)| (params[id.0 as usize], *held);
-                let tensors: Vec<(ParamId, Held)> = origin.tensors.iter().map(own).collect();
-                match all.iter_mut().find(|(other, _)| Rc::ptr_eq(other, model)) {
-                    Some((_, known)) => known.tensors.extend(tensors),
-                    None => all.push((model, Origin { tensors, ..origin.clone() })),
-                }
-            }
-        }
-        all.into_iter().map(|(_, origin)| origin).collect()
-    }
-
     fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {
         let text = name.to_string();
         let own = vocabulary::declared(&text).map(|own| own.sized(self.declared.has_images(source)));
@@ -477,7 +402,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     }
 
     /// The number of a parameter; `None` after a report.
-    fn declare(&mut self, param: Param, diags: &mut Diags) -> Option<ParamId> {
+    pub(super) fn declare(&mut self, param: Param, diags: &mut Diags) -> Option<ParamId> {
         let stacked = param.stacked();
         if let Some(most) = excess(&stacked) {
             let message = format!("`{}` would be {stacked}, and a tensor has at most {most}", param.name);

@@ -10,6 +10,7 @@ mod field;
 mod files;
 mod foreign;
 mod import;
+mod imported;
 mod instance;
 mod instead;
 mod list;

@@ -1,7 +1,7 @@
 //! Calls of models that were imported: arguments that must fit those of the file, and a node of its computation.
 
 use super::super::ast::Expr;
-use super::super::instance::ImportedInstance;
+use super::super::imported::ImportedInstance;
 use super::super::words;
 use super::graph::plain_site;
 use super::{Argument, Elaborator, Module, Tensor, Val};
