@@ -13,6 +13,7 @@ use crate::{
     error::{Error, Result},
     float::Float,
     safetensors::{Entry, Reader},
+    storage::quantize,
     weights::Weights,
 };
 
@@ -86,10 +87,7 @@ impl<T: Float> Weights<Cpu, T> {
                 };
                 let mut values = vec![0f32; spec.len()];
                 reader.read_numbers(&entry, &mut values)?;
-                instance.write(scales, words, &values).map_err(|number| {
-                    let (path, name, number) = (path.into(), instance.name.clone(), number.into());
-                    Error::Range { path, name, number, dtype: "I8" }
-                })?;
+                quantize(&instance, scales, words, &values, (path, &instance.name))?;
             }
         }
         Ok(())

@@ -217,12 +217,23 @@ fn overwrite<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader, word
             Some(scales) => {
                 let mut values = vec![0f32; instance.spec.len()];
                 reader.read(&entry, &mut values)?;
-                instance.write(scales, words, &values).map_err(|number| {
-                    let (path, name, number) = (reader.path.clone(), entry.name.clone(), number.into());
-                    Error::Range { path, name, number, dtype: "I8" }
-                })?;
+                quantize(&instance, scales, words, &values, (&reader.path, &entry.name))?;
             }
         }
     }
     Ok(())
+}
+
+/// Overwrites the integers of a parameter and their scales with what a file, of that path, has for it, under that name.
+pub(crate) fn quantize(
+    instance: &Instance,
+    scales: &Scales,
+    words: &mut [f32],
+    values: &[f32],
+    (path, name): (&Path, &str),
+) -> Result<()> {
+    instance.write(scales, words, values).map_err(|number| {
+        let (path, name, number) = (path.into(), name.into(), number.into());
+        Error::Range { path, name, number, dtype: "I8" }
+    })
 }

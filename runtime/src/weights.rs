@@ -14,8 +14,9 @@ use crate::{
     error::{Error, Result},
     float::Float,
     foreign::{Foreigns, Supplied},
+    init::Init,
     quantized::Quantized,
-    spec::ModelSpec,
+    spec::{Instance, ModelSpec},
     typed::{Read, Write},
 };
 
@@ -61,7 +62,9 @@ impl<T: Float> Weights<Cpu, T> {
         let spec = C::SPEC;
         let mut pool = Words::of_model(spec.words::<T>());
         let words = pool.as_mut_slice();
-        for instance in spec.instances().filter(|instance| instance.scales.is_none()) {
+        // The pool is zero already.
+        let is_drawn = |instance: &Instance| instance.scales.is_none() && !matches!(instance.spec.init, Init::Zeros);
+        for instance in spec.instances().filter(is_drawn) {
             instance.spec.init.fill(seed, &instance.name, instance.values_mut::<T>(words));
         }
         for instance in spec.instances() {
