@@ -28,7 +28,7 @@ impl From<OpError> for Failure {
 }
 
 /// What of a file is not supported, or wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Refusal {
     /// The node, by its name or else by its first result; empty where it is the whole file.
     pub node: String,

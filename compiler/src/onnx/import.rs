@@ -22,7 +22,8 @@ use crate::oracle::{Data, Tensor};
 use proc_macro2::{Ident, Span, TokenStream};
 use prost::Message;
 use prost::bytes::Bytes;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use scope::Scope;
@@ -337,7 +338,8 @@ impl<'f> Importer<'f> {
         let Importer { graph, params, budget, span, float, sites, dims, .. } = self;
         let mut run = |graph: &mut Graph, params: &mut Params, budget: &mut Budget, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
-            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, dims, budget, stored: None })
+            let asked = RefCell::default();
+            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, dims, budget, stored: None, asked })
         };
         let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
         let to = to.and_then(|attribute| element::dtype(attribute.i).ok());
@@ -386,6 +388,9 @@ impl<'f> Importer<'f> {
         }
         self.unknown(graph);
         if !self.refusals.is_empty() {
+            // A function may be called many times.
+            let mut said = BTreeSet::new();
+            self.refusals.retain(|refusal| said.insert(refusal.clone()));
             return Err(self.refusals);
         }
         let Params::Model(mut declared) = self.params else { unreachable!("the graph's own parameters") };

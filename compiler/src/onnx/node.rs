@@ -14,8 +14,28 @@ use crate::ir::prim::{MapOp, Prim, Scalar};
 use crate::ir::{DType, Dim, Type, Value};
 use crate::ops::{self, Builder};
 use crate::oracle::Tensor;
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+
+/// Attributes of which a result does not depend on where an operator does not ask for them: of random numbers that are not drawn; of an order
+/// that may be any; of types without infinities; of what a wider type computes as well; of arguments with three axes; of a result
+/// that nobody asks for; of training; and, of old versions, of memory, and of shapes that broadcast in any case.
+const WITHOUT_EFFECT: &[&str] = &[
+    "seed",
+    "ratio",
+    "is_test",
+    "sorted",
+    "saturate",
+    "round_mode",
+    "softmax_precision",
+    "q_num_heads",
+    "kv_num_heads",
+    "qk_matmul_output_mode",
+    "momentum",
+    "consumed_inputs",
+    "broadcast",
+];
 
 /// What an operator gives.
 pub(super) type Made<T = Value> = Result<T, Failure>;
@@ -37,6 +57,8 @@ pub(super) struct Node<'n> {
     pub(super) budget: &'n mut Budget,
     /// The type of memory of the first argument, which is that of the results, where it was computed with in a wider one.
     pub(super) stored: Option<DType>,
+    /// The names of the attributes that were asked for.
+    pub(super) asked: RefCell<BTreeSet<String>>,
 }
 
 /// Arguments.
@@ -175,7 +197,26 @@ impl Node<'_> {
 /// Attributes.
 impl Node<'_> {
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        self.proto.attribute.iter().find(|attribute| attribute.name == name)
+        let found = self.proto.attribute.iter().find(|attribute| attribute.name == name);
+        self.asked.borrow_mut().extend(found.map(|attribute| attribute.name.clone()));
+        found
+    }
+
+    /// An attribute that the operator did not ask for, and which may say that something else is to be computed.
+    pub(super) fn unread(&self) -> Option<&str> {
+        let asked = self.asked.borrow();
+        let mut names = self.proto.attribute.iter().map(|attribute| attribute.name.as_str());
+        names.find(|name| !asked.contains(*name) && !WITHOUT_EFFECT.contains(name))
+    }
+
+    /// Fails where an attribute says other extents than an argument has.
+    pub(super) fn agrees(&self, name: &str, extents: &[Dim]) -> Made<()> {
+        match self.ints(name) {
+            Some(ints) if !ints.iter().map(|&int| Dim::from(int)).eq(extents.iter().cloned()) => {
+                Err(Failure::new(format!("its `{name}` is {ints:?}, and its argument has {extents:?}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An integer.

@@ -154,6 +154,20 @@ fn all_that_is_not_supported_is_said_at_once() {
 }
 
 #[test]
+fn attributes_that_nothing_reads_are_not_supported() {
+    let x = input("x", FLOAT, &[Extent::DimValue(1), Extent::DimValue(1), Extent::DimValue(3)]);
+    let w = floats("w", &[1, 1, 2], &[1.0; 2]);
+    let found = |operator, args: &[&str], attribute| {
+        reasons(&model(vec![node(operator, args, &["y"], vec![attribute])], vec![x.clone()], &["y"], vec![w.clone()]))
+    };
+    let steps = found("Relu", &["x"], int("steps", 2));
+    assert_eq!(steps, ["`y` (Relu, opset 18): its attribute `steps` is not supported"]);
+    let kernel = AttributeProto { ints: vec![3], ..attribute_of("kernel_shape") };
+    let kernel = found("Conv", &["x", "w"], kernel);
+    assert_eq!(kernel, ["`y` (Conv, opset 18): its `kernel_shape` is [3], and its argument has [2]"]);
+}
+
+#[test]
 fn an_initializer_has_as_many_elements_as_its_shape_says() {
     let x = input("x", FLOAT, &[Extent::DimValue(3)]);
     let nodes = vec![node("Add", &["x", "w"], &["y"], vec![])];

@@ -60,11 +60,15 @@ impl<'f> Importer<'f> {
     ) -> Result<Vec<Operand>, Option<Failure>> {
         let [scores, weights, product] = operators::FLEX_PARTS;
         let values = inputs.split_off(inputs.len().min(2));
-        let mut made = self.apply(scores, proto, inputs).map_err(Some)?;
+        // Scores are what attributes speak of.
+        let [mut own, mut bare] = [proto.clone(), proto.clone()];
+        own.attribute.retain(|attribute| attribute.g.is_none());
+        bare.attribute.clear();
+        let mut made = self.apply(scores, &own, inputs).map_err(Some)?;
         made = self.modified("score_mod", proto, made)?;
-        made = self.apply(weights, proto, made.into_iter().map(Some).collect()).map_err(Some)?;
+        made = self.apply(weights, &bare, made.into_iter().map(Some).collect()).map_err(Some)?;
         made = self.modified("prob_mod", proto, made)?;
-        self.apply(product, proto, made.into_iter().map(Some).chain(values).collect()).map_err(Some)
+        self.apply(product, &bare, made.into_iter().map(Some).chain(values).collect()).map_err(Some)
     }
 
     /// What the graph of that name makes of these; they themselves where there is none.

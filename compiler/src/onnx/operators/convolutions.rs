@@ -25,6 +25,7 @@ pub(super) fn convolution(n: &mut Node<'_>, x: Value, weight: Value, group: i64)
     if filters.len() < 3 {
         return Err(Failure::new("the filters have no spatial axis"));
     }
+    n.agrees("kernel_shape", &filters[2..])?;
     let windows = sliding(n, &own, &filters[2..])?.windows;
     let (each, outputs) = (filters[1].clone(), filters[0].exact_div(&Dim::from(group)));
     let outputs = outputs.ok_or_else(|| Failure::new(format!("{group} groups of {} outputs", filters[0])))?;
@@ -64,6 +65,7 @@ fn transposed(n: &mut Node<'_>) -> Made {
     let (Some(each), true) = (each, own.len() == rank + 2 && rank > 0 && own.get(1) == filters.first()) else {
         return Err(Failure::new(format!("{group} groups of {} by {}", n.b.ty(x), n.b.ty(weight))));
     };
+    n.agrees("kernel_shape", &filters[2..])?;
     let windows = spread(n, &own[2..], &filters[2..])?;
     let grouped = [&[own[0].clone(), group.into(), each.clone()], &own[2..]].concat();
     let kernels = [&[group.into(), each, filters[1].clone()], &filters[2..]].concat();

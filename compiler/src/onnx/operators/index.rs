@@ -27,6 +27,7 @@ fn gather(n: &mut Node<'_>) -> Made<Vec<Operand>> {
     if let (Operand::Dims(of), Operand::Known(at)) = (n.operand(0)?, n.operand(1)?)
         && of.shape.len() == 1
     {
+        n.axis(0, 1)?;
         let count = of.dims.len() as i64;
         let pick = |at: f64| {
             let at = at as i64;

@@ -3,6 +3,7 @@
 //! Versions of an operator differ in where they find the same numbers, which is asked where it matters. Formulas are those of
 //! ONNX's own reference (`Operators.md` of ONNX 1.23).
 
+use super::Failure;
 use super::node::{Made, Node};
 use super::operand::Operand;
 use crate::ir::Value;
@@ -103,6 +104,9 @@ impl Operator {
     /// What a node gives.
     pub(super) fn apply(&'static self, node: &mut Node<'_>) -> Made<Vec<Operand>> {
         let mut made = (self.import)(node)?;
+        if let Some(name) = node.unread() {
+            return Err(Failure::new(format!("its attribute `{name}` is not supported")));
+        }
         let Some(stored) = node.stored.filter(|_| !self.moves) else { return Ok(made) };
         for operand in &mut made {
             if let Operand::Value(value) = operand

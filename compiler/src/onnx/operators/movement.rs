@@ -42,6 +42,7 @@ fn concat(n: &mut Node<'_>) -> Made<Vec<Operand>> {
         && let Some(lists) = operands.iter().map(Operand::as_dims).collect::<Option<Vec<_>>>()
         && (0..n.count()).all(|k| n.ty(k).is_ok_and(|ty| ty.rank() == 1))
     {
+        n.axis(0, 1)?;
         let dims = lists.concat();
         return Ok(vec![list.like(vec![dims.len()], dims)]);
     }
@@ -367,7 +368,9 @@ fn space_to_depth(n: &mut Node<'_>) -> Made {
     let (batch, depth) = (shape[0].clone(), shape[1].clone());
     let apart = [batch.clone(), depth.clone(), high.clone(), side.clone(), wide.clone(), side];
     let apart = n.b.reshape(x, &apart)?;
-    let moved = n.b.transpose(apart, &[0, 3, 5, 1, 2, 4])?;
+    // Depth, column, row, or the places of a block first.
+    let order = if n.text("mode", "DCR") == "DCR" { [0, 3, 5, 1, 2, 4] } else { [0, 1, 3, 5, 2, 4] };
+    let moved = n.b.transpose(apart, &order)?;
     Ok(n.b.reshape(moved, &[batch, depth * Dim::from(size * size), high, wide])?)
 }
 
@@ -408,7 +411,9 @@ fn reverse_sequence(n: &mut Node<'_>) -> Made {
 fn bit_cast(n: &mut Node<'_>) -> Made {
     let x = n.arg(0)?;
     let (from, to) = (n.b.dtype(x), n.dtype("to")?.ok_or_else(|| Failure::new("it lacks `to`"))?);
-    match from.bits() == to.bits() && !from.is_float() && !to.is_float() && from != DType::Bool && to != DType::Bool {
+    // A truth value is a byte of a file.
+    let bits = if from == DType::Bool { 8 } else { from.bits() };
+    match bits == to.bits() && !from.is_float() && !to.is_float() && to != DType::Bool {
         true => Ok(n.b.convert(x, to)?),
         false => Err(Failure::new(format!("the bits of {from} as {to} are not supported"))),
     }

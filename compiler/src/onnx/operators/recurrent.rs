@@ -258,6 +258,12 @@ fn run(n: &mut Node<'_>, cell: &Cell) -> Made<Vec<Value>> {
         other => return Err(Failure::new(format!("there is no direction `{other}`"))),
     };
     let activations = activations(n, cell, reversed.len())?;
+    let (hidden, of_weight) = (n.maybe_int("hidden_size").map(Dim::from), n.ty(2)?.shape.last().cloned());
+    if let (Some(hidden), Some(own)) = (hidden, of_weight)
+        && hidden != own
+    {
+        return Err(Failure::new(format!("its `hidden_size` is {hidden}, and its weights have {own}")));
+    }
     let batch_first = n.flag("layout");
     let mut x = n.of_rank(0, 3)?;
     if batch_first {

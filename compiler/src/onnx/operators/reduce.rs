@@ -30,9 +30,9 @@ pub(super) const OPERATORS: &[Operator] = &[
 fn reduce(n: &mut Node<'_>, make: impl FnOnce(&mut Node<'_>, Value, &[usize]) -> Made) -> Made {
     let x = n.arg(0)?;
     let rank = n.b.rank(x);
-    let named = n.ints_or_arg("axes", 1)?.unwrap_or_default();
+    let (named, is_noop) = (n.ints_or_arg("axes", 1)?.unwrap_or_default(), n.flag("noop_with_empty_axes"));
     let axes = match named.is_empty() {
-        true if n.flag("noop_with_empty_axes") => vec![],
+        true if is_noop => vec![],
         true => (0..rank).collect(),
         false => n.axes_of(&named, rank)?,
     };

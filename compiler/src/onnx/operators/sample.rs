@@ -309,6 +309,7 @@ fn deform_conv(n: &mut Node<'_>) -> Made {
     if spatial == 0 || kernels.len() != spatial + 2 || offsets.len() != spatial + 2 {
         return Err(Failure::new("images, kernels and offsets do not have the same axes"));
     }
+    n.agrees("kernel_shape", &kernels[2..])?;
     let (groups, parts) = (Dim::from(n.int("group", 1).max(1)), Dim::from(n.int("offset_group", 1).max(1)));
     let (taps, places) = (&kernels[2..], &offsets[2..]);
     let (Some(outputs), Some(each)) = (kernels[0].exact_div(&groups), images_of[1].exact_div(&parts)) else {

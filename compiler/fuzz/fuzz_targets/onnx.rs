@@ -1,0 +1,17 @@
+//! Any bytes are a file that is imported, as a sound graph, or refused.
+//!
+//! `cargo +nightly fuzz run --sanitizer none onnx -- -rss_limit_mb=1024 -timeout=20`, or any toolchain with `RUSTC_BOOTSTRAP=1`. No
+//! sanitizer is needed, as the importer has no `unsafe`, and without one memory is counted as it is.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use precast_compiler::ir::verify::{After, verify};
+use precast_compiler::onnx::{Bound, import};
+use proc_macro2::Span;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(imported) = import(bytes.to_vec().into(), &Bound::default(), Span::call_site()) else { return };
+    let (model, _) = imported.model("Net");
+    verify(&model, After::Expand).expect("what is imported is sound");
+});
