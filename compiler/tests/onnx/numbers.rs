@@ -76,3 +76,28 @@ fn batches_are_normalised_by_their_own_statistics_where_the_version_says_so() {
     assert!(!of_batch(&file(15, &["y"], vec![])));
     assert!(read(&file(7, &["y"], vec![int("spatial", 0)])).is_err());
 }
+
+/// Sums of f32 are of integers as long as they stay below 2²⁴: 512 products of u8 and i8, 256 of u8 and u8.
+#[test]
+fn long_sums_of_integers_are_made_in_parts_that_are_exact() {
+    let matrix = |name: &str, dtype, shape: [i64; 2]| input(name, dtype, &shape.map(Extent::DimValue));
+    let parts = |terms: i64, known: Vec<TensorProto>| {
+        let (dtype, zero) = known.first().map_or((2, ""), |zero| (zero.data_type, zero.name.as_str()));
+        let inputs = vec![matrix("a", 2, [2, terms]), matrix("b", dtype, [terms, 3]), input("z", 2, &[])];
+        let file = model(vec![node("MatMulInteger", &["a", "b", "z", zero], &["y"], vec![])], inputs, &["y"], known);
+        let graph = read(&file).unwrap().function.graph;
+        let kinds = |is: fn(&Prim) -> bool| {
+            let found = graph.nodes.iter().filter(|node| matches!(&node.kind, Kind::Prim(prim) if is(prim)));
+            found.map(|node| node.ty.as_ref().unwrap().to_string()).collect::<Vec<String>>()
+        };
+        let is_padded = !kinds(|prim| matches!(prim, Prim::Pad { .. })).is_empty();
+        (kinds(|prim| matches!(prim, Prim::Contract { .. })).remove(0), is_padded)
+    };
+    let symmetric = || vec![raw("zero", 3, &[], vec![0])];
+    assert_eq!(parts(512, symmetric()), ("f32[2, 3]".into(), false));
+    assert_eq!(parts(1536, symmetric()), ("f32[3, 2, 3]".into(), false));
+    assert_eq!(parts(512, vec![]), ("f32[2, 2, 3]".into(), false));
+    assert_eq!(parts(384, vec![raw("zero", 3, &[], vec![1])]), ("f32[2, 2, 3]".into(), false));
+    // A prime number of terms.
+    assert_eq!(parts(521, symmetric()), ("f32[2, 2, 3]".into(), true));
+}

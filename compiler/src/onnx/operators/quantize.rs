@@ -1,14 +1,16 @@
 //! Numbers of 8 bits: `(q − zero point) · scale`.
 //!
-//! Products of 8-bit integers are sums of integers below 2¹⁶. As f32 a sum of 256 of them is exact; longer ones are cut into parts, an
-//! axis of a batch or groups of a convolution, whose sums are added as i32.
+//! Sums of products of 8-bit integers are made in f32, as long as all of them are integers that it holds; longer ones are cut into
+//! parts, an axis of a batch or groups of a convolution, whose sums are added as i32.
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
+use super::super::operand::Known;
 use super::{Operator, all, moves, one};
 use crate::ir::dim::product as product_of;
 use crate::ir::prim::{MapOp, ReduceOp};
 use crate::ir::{DType, Dim, Value};
+use std::rc::Rc;
 
 pub(super) const OPERATORS: &[Operator] = &[
     moves("QuantizeLinear", |n| one(quantize(n))),
@@ -20,8 +22,8 @@ pub(super) const OPERATORS: &[Operator] = &[
     moves("QLinearConv", |n| one(quantized_convolution(n))),
 ];
 
-/// Terms of a sum that f32 holds exactly.
-const TERMS: i64 = 256;
+/// Up to here f32 holds all integers.
+const EXACT: i64 = 1 << 24;
 
 /// A scale or zero point beside `x`: one number, one for each index of an axis, or one for each block of it.
 fn beside(n: &mut Node<'_>, value: Value, x: &[Dim]) -> Made {
@@ -121,12 +123,37 @@ fn dynamic(n: &mut Node<'_>) -> Made<Vec<Value>> {
     Ok(vec![rounded(n, scaled, Some(zero), DType::U8)?, scale, zero])
 }
 
-/// An argument less its zero point, as f32.
-fn centred(n: &mut Node<'_>, x: Value, zero: Option<Value>) -> Made {
-    let x = n.b.convert(x, DType::F32)?;
-    let Some(zero) = zero else { return Ok(x) };
-    let zero = n.b.convert(zero, DType::F32)?;
-    Ok(n.b.sub(x, zero)?)
+/// A factor of a product of integers: an argument less its zero point, as f32.
+#[derive(Clone, Copy)]
+struct Factor {
+    value: Value,
+    /// The largest magnitude that an element can have.
+    reach: i64,
+}
+
+impl Factor {
+    /// Argument `k`, whose zero point, argument `zero`, is shaped so that it stands beside it.
+    fn new(n: &mut Node<'_>, k: usize, zero: usize, beside: impl FnOnce(&mut Node<'_>, Value) -> Made) -> Made<Factor> {
+        let x = n.arg(k)?;
+        let (least, greatest) = n.b.dtype(x).integers();
+        let mut value = n.b.convert(x, DType::F32)?;
+        // With symmetric quantisation nothing is left to subtract.
+        let is_symmetric = |known: &Rc<Known>| known.tensor().data.numbers().iter().all(|&zero| zero == 0.0);
+        let is_centred = !n.has(zero) || n.known(zero).as_ref().is_some_and(is_symmetric);
+        if !is_centred {
+            let zero = n.arg(zero)?;
+            let zero = beside(n, zero)?;
+            let zero = n.b.convert(zero, DType::F32)?;
+            value = n.b.sub(value, zero)?;
+        }
+        let reach = if is_centred { greatest.max(-least) } else { greatest - least };
+        Ok(Factor { value, reach: i64::try_from(reach).map_or(EXACT, |reach| reach.clamp(1, EXACT)) })
+    }
+
+    /// Terms of a sum of products that f32 holds exactly.
+    fn terms(self, other: Factor) -> i64 {
+        (EXACT / self.reach.saturating_mul(other.reach)).max(1)
+    }
 }
 
 /// One number, or a column of as many as there are.
@@ -139,22 +166,20 @@ fn column(n: &mut Node<'_>, value: Value) -> Made {
 }
 
 fn product(n: &mut Node<'_>) -> Made {
-    let [a, b] = [n.arg(0)?, n.arg(1)?];
-    let rows = n.maybe(2)?.map(|zero| column(n, zero)).transpose()?;
-    let columns = n.maybe(3)?;
-    let [a, b] = [centred(n, a, rows)?, centred(n, b, columns)?];
+    let [a, b] = [Factor::new(n, 0, 2, column)?, Factor::new(n, 1, 3, |_, zero| Ok(zero))?];
     integer_product(n, a, b)
 }
 
-/// The product of two matrices of integers in f32, as i32.
-fn integer_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+/// The product of two matrices of integers, as i32.
+fn integer_product(n: &mut Node<'_>, a: Factor, b: Factor) -> Made {
+    let (most, [a, b]) = (a.terms(b), [a.value, b.value]);
     let [left, right] = [n.b.shape(a), n.b.shape(b)];
     let (Some((terms, rows)), Some((_, columns))) =
         (left.split_last(), right.split_first().filter(|_| right.len() < 3))
     else {
-        return batched_product(n, a, b);
+        return batched_product(n, a, b, most);
     };
-    let Some(parts) = parts(terms, TERMS)? else {
+    let Some(parts) = parts(terms, most)? else {
         let made = super::products::matmul(n, a, b)?;
         return Ok(n.b.convert(made, DType::I32)?);
     };
@@ -171,11 +196,11 @@ fn integer_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
 }
 
 /// The same where both have leading axes.
-fn batched_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
+fn batched_product(n: &mut Node<'_>, a: Value, b: Value, most: i64) -> Made {
     let [left, right] = [n.b.rank(a), n.b.rank(b)];
     let terms = n.b.shape(a).last().cloned().filter(|_| right > 1);
     let terms = terms.ok_or_else(|| Failure::new("a scalar is no matrix"))?;
-    let Some(parts) = parts(&terms, TERMS)? else {
+    let Some(parts) = parts(&terms, most)? else {
         let made = super::products::matmul(n, a, b)?;
         return Ok(n.b.convert(made, DType::I32)?);
     };
@@ -199,10 +224,16 @@ fn batched_product(n: &mut Node<'_>, a: Value, b: Value) -> Made {
     Ok(n.b.reshape(sum, &shape)?)
 }
 
-/// How many parts of an axis there are, and of how many elements, where one would have more than so many.
+/// How many parts of an axis there are, and of how many elements, where one would have more than so many: parts that fill the axis, if
+/// they are not much smaller.
 fn parts(extent: &Dim, most: i64) -> Made<Option<[i64; 2]>> {
-    let count = extent.as_const().ok_or_else(|| Failure::new("the number of terms of its sums must be known"))?;
-    Ok((count > most).then(|| [count.div_euclid(most) + i64::from(count % most != 0), most]))
+    let extent = extent.as_const().ok_or_else(|| Failure::new("the number of terms of its sums must be known"))?;
+    if extent <= most {
+        return Ok(None);
+    }
+    let fewest = extent.div_euclid(most) + i64::from(extent % most != 0);
+    let count = (fewest..=2 * fewest).find(|count| extent % count == 0);
+    Ok(Some(count.map_or([fewest, most], |count| [count, extent / count])))
 }
 
 /// An axis as one of parts and one of their elements; zeros fill the last part.
@@ -226,10 +257,7 @@ fn scaled(n: &mut Node<'_>, sum: Value, [a, b, y]: [Value; 3], (zero, dtype): (O
 }
 
 fn quantized_product(n: &mut Node<'_>) -> Made {
-    let [a, b] = [n.arg(0)?, n.arg(3)?];
-    let (rows, columns) = (n.arg(2)?, n.arg(5)?);
-    let rows = column(n, rows)?;
-    let [a, b] = [centred(n, a, Some(rows))?, centred(n, b, Some(columns))?];
+    let [a, b] = [Factor::new(n, 0, 2, column)?, Factor::new(n, 3, 5, |_, zero| Ok(zero))?];
     let sum = integer_product(n, a, b)?;
     let [of_a, of_b, of_y, zero] = [n.arg(1)?, n.arg(4)?, n.arg(6)?, n.arg(7)?];
     let of_a = column(n, of_a)?;
@@ -250,18 +278,19 @@ fn of_filters(n: &mut Node<'_>, value: Value, rank: usize) -> Made {
     }
 }
 
-/// The convolution of integers in f32, as i32: with parts of the channels as groups where a sum would not be exact.
-fn integer_convolution(n: &mut Node<'_>, x: Value, weight: Value) -> Made {
+/// The convolution of integers, as i32: with parts of the channels as groups where a sum would not be exact.
+fn integer_convolution(n: &mut Node<'_>, x: Factor, weight: Factor) -> Made {
+    let (most, [x, weight]) = (x.terms(weight), [x.value, weight.value]);
     let (own, filters) = (n.b.shape(x), n.b.shape(weight));
     if own.len() != filters.len() || own.len() < 3 {
         return Err(Failure::new(format!("{} by filters of type {}", n.b.ty(x), n.b.ty(weight))));
     }
     let (groups, taps) = (n.int("group", 1).max(1), product_of(&filters[2..]));
     let taps = taps.as_const().ok_or_else(|| Failure::new("the extents of its filters must be known"))?;
-    if taps > TERMS {
+    if taps > most {
         return Err(Failure::new(format!("filters of {taps} elements are too large to be exact")));
     }
-    let Some([count, each]) = parts(&filters[1], TERMS / taps.max(1))? else {
+    let Some([count, each]) = parts(&filters[1], most / taps.max(1))? else {
         let made = super::convolutions::convolution(n, x, weight, groups)?;
         return Ok(n.b.convert(made, DType::I32)?);
     };
@@ -291,20 +320,16 @@ fn integer_convolution(n: &mut Node<'_>, x: Value, weight: Value) -> Made {
 }
 
 fn convolution(n: &mut Node<'_>) -> Made {
-    let [x, weight] = [n.arg(0)?, n.arg(1)?];
-    let rank = n.b.rank(weight);
-    let zero = n.maybe(2)?.map(|zero| of_filters(n, zero, rank)).transpose()?;
-    let of_weight = n.maybe(3)?.map(|zero| of_filters(n, zero, rank)).transpose()?;
-    let [x, weight] = [centred(n, x, zero)?, centred(n, weight, of_weight)?];
+    let rank = n.ty(1)?.rank();
+    let beside = |n: &mut Node<'_>, zero| of_filters(n, zero, rank);
+    let [x, weight] = [Factor::new(n, 0, 2, beside)?, Factor::new(n, 1, 3, beside)?];
     integer_convolution(n, x, weight)
 }
 
 fn quantized_convolution(n: &mut Node<'_>) -> Made {
-    let [x, weight] = [n.arg(0)?, n.arg(3)?];
-    let rank = n.b.rank(weight);
-    let [zero, of_weight] = [n.arg(2)?, n.arg(5)?];
-    let [zero, of_weight] = [of_filters(n, zero, rank)?, of_filters(n, of_weight, rank)?];
-    let [x, weight] = [centred(n, x, Some(zero))?, centred(n, weight, Some(of_weight))?];
+    let rank = n.ty(3)?.rank();
+    let beside = |n: &mut Node<'_>, zero| of_filters(n, zero, rank);
+    let [x, weight] = [Factor::new(n, 0, 2, beside)?, Factor::new(n, 3, 5, beside)?];
     let mut sum = integer_convolution(n, x, weight)?;
     let bias = n.maybe(8)?;
     sum = super::convolutions::with_bias(n, sum, bias)?;
