@@ -20,6 +20,8 @@ use crate::{
 /// What the compiler says about a file that a model was imported from.
 #[derive(Debug)]
 pub struct Origin {
+    /// What the program calls the model of the file.
+    pub name: &'static str,
     /// Its bytes.
     pub len: u64,
     /// FNV-1a of 64 bits over all of it but the parameters.
@@ -62,7 +64,7 @@ impl<T: Float> Weights<Cpu, T> {
             let mut file = BufReader::new(File::open(path).map_err(Error::io(path))?);
             let found = file.seek(SeekFrom::End(0)).map_err(Error::io(path))?;
             if found != origin.len || hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
-                let reason = format!("it is not the file that `{}` was built from", C::SPEC.name);
+                let reason = format!("it is not the file that `{}` was built from", origin.name);
                 return Err(Error::Format { path: path.into(), reason });
             }
             weights.read_origin(path, file, origin)?;

@@ -328,6 +328,8 @@ pub struct Model {
 /// A file that a model or a block of it was imported from, and where its parameters are.
 #[derive(Clone, Debug)]
 pub struct Origin {
+    /// What the program calls the model of the file.
+    pub name: String,
     /// The literal that names it.
     pub file: proc_macro2::Literal,
     /// Its bytes.

@@ -18,7 +18,8 @@ const MOST: usize = 1 << 20;
 /// # Errors
 /// Where weights are held in a way that has no place in the file.
 pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
-    let mut origin = Origin { file, len: bytes.len() as u64, hash: 0, tensors: vec![], constants: vec![] };
+    let (name, len) = (model.name.to_string(), bytes.len() as u64);
+    let mut origin = Origin { name, file, len, hash: 0, tensors: vec![], constants: vec![] };
     for (number, (param, known)) in model.params.iter().zip(tensors).enumerate() {
         let held = match known.place(bytes) {
             Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },

@@ -98,6 +98,13 @@ pub(super) fn read(texts: Texts, diags: &mut Diags) -> Vec<Source> {
                 diags.push(Diagnostic::new(Code::NotSupported, one.target.span(), message));
                 all[0].failed.insert(one.name.to_string());
             }
+            Some(_) if let Some(import) = all[before..].iter().find_map(|source| source.program.imports.first()) => {
+                let message =
+                    format!("`{}` has `{}`, a model of a file, and these do not travel yet", one.target, import.name);
+                let report = Diagnostic::new(Code::NotSupported, one.target.span(), message);
+                diags.push(report.help("import the file where it is used"));
+                all[0].failed.insert(one.name.to_string());
+            }
             Some(imported) => {
                 let name = one.name.to_string();
                 all[0].carried.insert(name.clone(), block);

@@ -62,7 +62,7 @@ fn members(program: &Program) -> impl Iterator<Item = &Ident> {
     fields.chain(program.impls.iter().flat_map(|block| block.fns.iter().map(|one| &one.name)))
 }
 
-/// Reports structs of which nothing is made, in a text without mistakes: no other struct has a field of them, and they are
+/// Reports structs and models of files of which nothing is made, in a text without mistakes: no other struct has a field of them, and they are
 /// no model. A public struct with a parameter or a function `forward` may be a block of other macros.
 pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
     let mut named = BTreeSet::new();
@@ -71,6 +71,12 @@ pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
         let of_others = one.fields.iter().flat_map(|field| field.ty.blocks()).map(Ident::to_string);
         let of_others = of_others.filter(|name| one.name != name);
         named.extend(of_others);
+    }
+    let imports = program.imports.iter().filter(|one| !super::is_pub(&one.vis));
+    for one in imports.filter(|one| !named.contains(&one.name.to_string())) {
+        let name = &one.name;
+        let report = Diagnostic::new(Code::UnusedImport, name.span(), format!("nothing here uses `{name}`"));
+        diags.push(report.help(format!("declare it as `pub struct {name}`, or declare a field of it")));
     }
     for one in program.structs.iter().filter(|one| !named.contains(&one.name.to_string())) {
         let fns = || program.impls.iter().filter(|block| block.name == one.name).flat_map(|block| &block.fns);

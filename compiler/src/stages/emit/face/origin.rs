@@ -78,7 +78,7 @@ pub(super) fn items(origins: &[Origin]) -> Option<TokenStream> {
 }
 
 fn item(origin: &Origin) -> TokenStream {
-    let Origin { file: _, len, hash, tensors, constants } = origin;
+    let Origin { name, file: _, len, hash, tensors, constants } = origin;
     let (len, hash) = (Literal::u64_unsuffixed(*len), Literal::u64_unsuffixed(*hash));
     let constants = Literal::byte_string(constants);
     let tensors = tensors.iter().map(|(ParamId(parameter), Held { dtype, in_program, start, end })| {
@@ -86,5 +86,5 @@ fn item(origin: &Origin) -> TokenStream {
         let (parameter, dtype) = (Literal::u32_unsuffixed(*parameter), dtype.name_in_files());
         quote!((#parameter, rt::Held { dtype: #dtype, in_program: #in_program, start: #start, end: #end }))
     });
-    quote!(rt::Origin { len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
+    quote!(rt::Origin { name: #name, len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
 }
