@@ -13,6 +13,7 @@ use std::path::PathBuf;
 precast::model! {
     pub struct Images = onnx("../references/onnx/images.onnx", batch = B);
     pub struct Words = onnx("../references/onnx/words.onnx", batch = B, length = T <= 16);
+    pub struct Odd = onnx("../references/onnx/words.onnx", batch = 2 * B + 1, length = 2 * T);
     pub struct Six = onnx("../references/onnx/words.onnx", "batch" = 3, length = 6);
     pub struct Types = onnx("../references/onnx/types.onnx", batch = B);
 }
@@ -112,6 +113,17 @@ fn dimensions_can_be_numbers() {
     let (state, count) = Six::embedded().unwrap().forward(&words).unwrap();
     assert_near(state.as_flattened(), &stored("words state"));
     assert_eq!(count.to_vec(), integers("words count"));
+}
+
+#[test]
+fn dimensions_can_be_computed_from_names() {
+    let words = integers("words words");
+    let odd = Odd::embedded().unwrap();
+    let (state, count) = odd.forward(View::new(&words, [3, 6]).unwrap()).unwrap();
+    let (wanted, counted) = Words::embedded().unwrap().forward(View::new(&words, [3, 6]).unwrap()).unwrap();
+    assert_eq!((state, count), (wanted, counted));
+    let error = odd.forward(View::new(&words[..12], [2, 6]).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Extent { argument: "words", axis: 0, found: 2, written: "2*B + 1", .. }), "{error}");
 }
 
 #[test]

@@ -140,6 +140,8 @@ impl Dim {
         }
         match (self.as_const(), by.as_const()) {
             (Some(a), Some(b)) if b != 0 => Dim::from(a.div_euclid(b)),
+            // A number alone is left over: `⌊(32 · H − 1) / 2⌋` is `16 · H − 1`.
+            (_, Some(b)) if b > 0 && self.div_rem(b).1.as_const().is_some() => self.div_rem(b).0,
             _ => Dim::atom(Atom::FloorDiv(Box::new(self.clone()), Box::new(by.clone()))),
         }
     }
@@ -373,7 +375,10 @@ mod tests {
         let (b, t) = (Dim::name("B"), Dim::name("T"));
         assert_eq!(b.clone() * t.clone() + Dim::from(2), Dim::from(2) + t.clone() * b.clone());
         assert_eq!((b.clone() - b.clone()).as_const(), Some(0));
-        assert_eq!((Dim::from(6) * b.clone()).exact_div(&Dim::from(3)), Some(Dim::from(2) * b));
+        assert_eq!((Dim::from(6) * b.clone()).exact_div(&Dim::from(3)), Some(Dim::from(2) * b.clone()));
+        let odd = Dim::from(32) * b.clone() - Dim::from(1);
+        assert_eq!(odd.floor_div(&Dim::from(2)), Dim::from(16) * b.clone() - Dim::from(1));
+        assert_eq!(odd.floor_div(&Dim::from(3)).to_string(), "div(32*B - 1, 3)");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Imports of files as they are written: `pub struct Name = onnx("model.onnx", batch = B, "past + 1" = T <= 512);`
+//! Imports of files as they are written: `pub struct Name = onnx("model.onnx", batch = B, height = 32 * H, "past + 1" = T <= 512);`
 //!
 //! Always: what the file has a name for is said once, and a dimension has one bound.
 
@@ -29,14 +29,14 @@ pub(super) struct ImportArg {
     pub(super) bound: Option<i64>,
 }
 
-/// A number, or the name of a dimension.
+/// A number, or `scale · name + offset` for a dimension.
 #[derive(Debug)]
 pub(super) enum ImportValue {
     Number(i64),
-    Name(Ident),
+    Dim { scale: i64, name: Ident, offset: i64 },
 }
 
-/// What follows `onnx`: `("model.onnx", batch = B, "past + 1" = T <= 512)`.
+/// What follows `onnx`: `("model.onnx", batch = B, height = 32 * H, "past + 1" = T <= 512)`.
 pub(super) fn file_and_args(input: ParseStream) -> syn::Result<(syn::LitStr, Vec<ImportArg>)> {
     let content;
     parenthesized!(content in input);
@@ -66,16 +66,27 @@ fn arg(content: ParseStream) -> syn::Result<ImportArg> {
         false => content.call(Ident::parse_any)?.unraw().to_string(),
     };
     content.parse::<Token![=]>()?;
+    let mut scale = 1;
     if content.peek(syn::LitInt) {
-        let value = ImportValue::Number(content.parse::<syn::LitInt>()?.base10_parse()?);
-        return Ok(ImportArg { name, value, bound: None });
+        let number: syn::LitInt = content.parse()?;
+        if content.parse::<Option<Token![*]>>()?.is_none() {
+            return Ok(ImportArg { name, value: ImportValue::Number(number.base10_parse()?), bound: None });
+        }
+        scale = bound(&number)?;
     }
-    let value = ImportValue::Name(content.parse()?);
-    let bound = match content.parse::<Option<Token![<=]>>()? {
-        Some(_) => Some(bound(&content.parse()?)?),
-        None => None,
+    let dim = content.parse()?;
+    let offset = match (content.parse::<Option<Token![+]>>()?, content.parse::<Option<Token![-]>>()?) {
+        (None, None) => 0,
+        (Some(_), _) => bound(&content.parse()?)?,
+        (None, Some(_)) => -bound(&content.parse()?)?,
     };
-    Ok(ImportArg { name, value, bound })
+    // A bound is for what a call chooses.
+    let is_bare = scale == 1 && offset == 0;
+    let bound = match is_bare && content.parse::<Option<Token![<=]>>()?.is_some() {
+        true => Some(bound(&content.parse()?)?),
+        false => None,
+    };
+    Ok(ImportArg { name, value: ImportValue::Dim { scale, name: dim, offset }, bound })
 }
 
 /// The largest value of a dimension.
@@ -88,7 +99,7 @@ impl ImportArg {
     /// Whether both are one dimension, with two bounds.
     fn has_other_bound(&self, other: &ImportArg) -> bool {
         match (&self.value, &other.value) {
-            (ImportValue::Name(own), ImportValue::Name(name)) => {
+            (ImportValue::Dim { name: own, .. }, ImportValue::Dim { name, .. }) => {
                 own == name && self.bound.zip(other.bound).is_some_and(|(own, bound)| own != bound)
             }
             _ => false,

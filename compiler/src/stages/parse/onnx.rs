@@ -39,9 +39,9 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
     for arg in &import.args {
         let dim = match &arg.value {
             ImportValue::Number(number) => Dim::from(*number),
-            ImportValue::Name(dim) => {
-                bound.bounds.extend(arg.bound.map(|most| (dim.to_string(), most)));
-                Dim::name(dim.to_string())
+            ImportValue::Dim { scale, name, offset } => {
+                bound.bounds.extend(arg.bound.map(|most| (name.to_string(), most)));
+                Dim::from(*scale) * Dim::name(name.to_string()) + Dim::from(*offset)
             }
         };
         bound.dims.insert(arg.name.clone(), dim);

@@ -7,7 +7,7 @@ use super::signature::checked;
 use super::tensor::Tensor;
 use super::{first_of, names};
 use crate::ir::model::Binder;
-use crate::ir::{Function, Model};
+use crate::ir::{Dim, Function, Model};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
@@ -108,6 +108,24 @@ fn axes(
             continue;
         }
         let (written, expected) = (dim.to_string(), checked(function, dim));
+        if let Some((at, scale, offset)) = affine(function, dim) {
+            let (at, offset) = (Literal::usize_unsuffixed(at), Literal::i64_unsuffixed(offset));
+            let scale = Literal::i64_unsuffixed(scale);
+            bound.extend(quote_spanned! {Span::mixed_site()=>
+                bindings.affine(#at, (#scale, #offset), #text, #axis, #written, #found)?;
+            });
+            continue;
+        }
         compared.extend(quote!(rt::extent(#text, #axis, #written, #expected, #found)?;));
     }
+}
+
+/// The dimension whose name an extent has, its factor and what is added, where the name is an extent by itself in no argument.
+fn affine(function: &Function, dim: &Dim) -> Option<(usize, i64, i64)> {
+    let offset = dim.eval(&|_| Some(0))?;
+    let scaled = dim.clone() - Dim::from(offset);
+    let (name, scale) = scaled.split().next().filter(|(_, scale)| scaled.terms().len() == 1 && *scale > 0)?;
+    let at = function.dims.iter().position(|named| Some(named.name.as_str()) == name.as_name())?;
+    let is_alone = function.args.iter().any(|argument| argument.ty.shape.contains(&name));
+    (!is_alone).then_some((at, scale, offset))
 }
