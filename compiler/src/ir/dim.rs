@@ -100,6 +100,19 @@ impl Dim {
         self.terms.iter().map(|(atoms, c)| (Dim { terms: Rc::new(vec![(atoms.clone(), 1)]) }, *c))
     }
 
+    /// The factor, which is positive, and the summand of a multiple of a name, or of that and a number.
+    pub fn affine(&self, name: &str) -> Option<(i64, i64)> {
+        let (mut factor, mut summand) = (None, 0);
+        for (atoms, coefficient) in self.terms() {
+            match atoms.as_slice() {
+                [] => summand = *coefficient,
+                [atom] if atom.as_name() == Some(name) => factor = Some(*coefficient),
+                _ => return None,
+            }
+        }
+        Some((factor.filter(|factor| *factor > 0)?, summand))
+    }
+
     /// Whether this is the constant `n`.
     pub fn is(&self, n: i64) -> bool {
         self.as_const() == Some(n)

@@ -2,7 +2,7 @@
 
 use crate::ir::model::{Binder, Mode};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{Dim, Function, Graph, Kind};
+use crate::ir::{Function, Graph, Kind};
 
 const STATE: &str = "it reads or changes the state of a session";
 const RANDOM: &str = "it draws random numbers";
@@ -19,7 +19,7 @@ pub(super) fn refusal(function: &Function) -> Option<&'static str> {
         return Some(STATE);
     }
     let is_bound =
-        |name: &str| function.args.iter().flat_map(|arg| &arg.ty.shape).any(|dim| affine(dim, name).is_some());
+        |name: &str| function.args.iter().flat_map(|arg| &arg.ty.shape).any(|dim| dim.affine(name).is_some());
     let unbound = || {
         let mut dims = function.dims.iter().filter(|dim| !matches!(dim.binder, Binder::Argument(_)));
         dims.any(|dim| !is_bound(&dim.name)).then_some(UNBOUND)
@@ -35,17 +35,4 @@ fn inside(graph: &Graph) -> Option<&'static str> {
         Kind::Prim(Prim::Map(MapOp::Threefry)) => Some(RANDOM),
         kind => kind.bodies().iter().find_map(inside),
     })
-}
-
-/// The factor and the summand of a dimension that is a multiple of a name, or that and a number.
-pub(super) fn affine(dim: &Dim, name: &str) -> Option<(i64, i64)> {
-    let (mut factor, mut summand) = (None, 0);
-    for (atoms, coefficient) in dim.terms() {
-        match atoms.as_slice() {
-            [] => summand = *coefficient,
-            [atom] if atom.as_name() == Some(name) => factor = Some(*coefficient),
-            _ => return None,
-        }
-    }
-    Some((factor.filter(|factor| *factor > 0)?, summand))
 }

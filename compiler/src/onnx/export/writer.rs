@@ -3,7 +3,6 @@
 use super::attributes;
 use super::dims::Known;
 use super::elements::{bytes, carrier};
-use super::refusals::affine;
 use super::value::{Made, Thin};
 use crate::ir::limits::INTEGER;
 use crate::ir::model::{Argument, NamedDim, ParamId};
@@ -401,7 +400,7 @@ impl<'m> Writer<'m> {
     pub(super) fn binding(&self, name: &str) -> (usize, usize, i64, i64) {
         let extents = self.args.iter().enumerate().flat_map(|(arg, argument)| {
             let shape = argument.ty.shape.iter().enumerate();
-            shape.filter_map(move |(axis, dim)| affine(dim, name).map(|(factor, summand)| (arg, axis, factor, summand)))
+            shape.filter_map(move |(axis, dim)| dim.affine(name).map(|(factor, summand)| (arg, axis, factor, summand)))
         });
         let plain =
             |&(.., factor, summand): &(usize, usize, i64, i64)| if (factor, summand) == (1, 0) { 0 } else { INTEGER };

@@ -122,10 +122,9 @@ fn axes(
 
 /// The dimension whose name an extent has, its factor and what is added, where the name is an extent by itself in no argument.
 fn affine(function: &Function, dim: &Dim) -> Option<(usize, i64, i64)> {
-    let offset = dim.eval(&|_| Some(0))?;
-    let scaled = dim.clone() - Dim::from(offset);
-    let (name, scale) = scaled.split().next().filter(|(_, scale)| scaled.terms().len() == 1 && *scale > 0)?;
-    let at = function.dims.iter().position(|named| Some(named.name.as_str()) == name.as_name())?;
-    let is_alone = function.args.iter().any(|argument| argument.ty.shape.contains(&name));
-    (!is_alone).then_some((at, scale, offset))
+    let mut found = function.dims.iter().enumerate().filter_map(|(at, named)| Some((at, dim.affine(&named.name)?)));
+    let (at, (factor, summand)) = found.next()?;
+    let name = Some(function.dims[at].name.as_str());
+    let is_alone = function.args.iter().flat_map(|argument| &argument.ty.shape).any(|extent| extent.as_name() == name);
+    (!is_alone).then_some((at, factor, summand))
 }
