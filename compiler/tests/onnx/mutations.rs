@@ -88,6 +88,15 @@ fn damaged_bytes_are_errors() {
     assert!(text[0].to_string().starts_with("this is no ONNX file: "), "{}", text[0]);
 }
 
+/// What libFuzzer kept, as each of these files reaches a part of the importer that the others do not.
+#[test]
+fn files_of_the_fuzzer_are_imported_or_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/onnx");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    let imported = files.filter(|bytes| is_imported(bytes.clone().into())).count();
+    assert!(imported > 0);
+}
+
 #[test]
 fn damaged_structures_are_errors() {
     damaged(count().unwrap_or(2000), |random, whole| {
