@@ -3,6 +3,7 @@
 //! In: a type of elements. Out: vectors of it, on any instruction set. Always: what moves elements is written once, for every
 //! type of them, and compiled for those that are used.
 
+use super::pack::Lines;
 use crate::Simd;
 
 /// A type of elements: what moves and hands on elements of any type is written against it.
@@ -38,11 +39,11 @@ pub(crate) trait Element: Copy + Send + Sync + 'static {
     /// # Safety
     /// `p` offset by every lane in `m` must be valid for writing.
     unsafe fn store_masked<S: Simd>(s: S, p: *mut Self, m: S::M, v: Self::V<S>);
-    /// Copies `count` elements that are two apart.
+    /// Copies rows of elements that are two apart, at least one in each.
     ///
     /// # Safety
-    /// `from` must be valid for reading from the first of them to the last, and `to` for writing `count` elements.
-    unsafe fn copy_evens<S: Simd>(s: S, from: *const Self, count: usize, to: *mut Self);
+    /// Each row must be readable at `from` from its first element to the last, and writable at `to`.
+    unsafe fn copy_evens<S: Simd>(s: S, from: *const Self, to: *mut Self, lines: Lines);
     /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` elements apart.
     /// Where that is less than a vector, a row ends where the next one starts.
     ///
@@ -86,28 +87,28 @@ impl Element for f32 {
         unsafe { s.store_masked_raw_f(p, m, v) }
     }
     #[inline(always)]
-    unsafe fn copy_evens<S: Simd>(s: S, from: *const f32, count: usize, to: *mut f32) {
-        let mut at = 0;
-        while at < count {
-            let rest = count - at;
-            let from = from.wrapping_add(2 * at);
-            let beyond = s.mask_first((2 * rest - 1).saturating_sub(S::LANES));
-            // SAFETY: by this method's contract `from` is readable to its last word, where masks end; `to` has `count`.
+    unsafe fn copy_evens<S: Simd>(s: S, mut from: *const f32, mut to: *mut f32, lines: Lines) {
+        let whole = (lines.count - 1) / S::LANES * S::LANES;
+        // The last vector of a row, for whose words a vector and the next one are read.
+        let rest = lines.count - whole;
+        let (first, next) = (s.mask_first(2 * rest - 1), s.mask_first((2 * rest - 1).saturating_sub(S::LANES)));
+        let last = s.mask_first(rest);
+        for _ in 0..lines.rows {
+            // SAFETY: by this method's contract `from` is readable to the last word of this row, where masks end, and `to` has
+            // its words.
             unsafe {
-                let (a, b) = if rest >= S::LANES {
-                    (s.load_raw_f(from), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
-                } else {
-                    let few = s.mask_first(2 * rest - 1);
-                    (s.load_masked_raw_f(from, few), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
-                };
-                let evens = s.evens_f(a, b);
-                if rest >= S::LANES {
-                    s.store_raw_f(to.add(at), evens);
-                } else {
-                    s.store_masked_raw_f(to.add(at), s.mask_first(rest), evens);
+                for at in (0..whole).step_by(S::LANES) {
+                    let pair = from.wrapping_add(2 * at);
+                    let (a, b) = (s.load_raw_f(pair), s.load_raw_f(pair.wrapping_add(S::LANES)));
+                    s.store_raw_f(to.add(at), s.evens_f(a, b));
                 }
+                let pair = from.wrapping_add(2 * whole);
+                let a = s.load_masked_raw_f(pair, first);
+                let b = s.load_masked_raw_f(pair.wrapping_add(S::LANES), next);
+                s.store_masked_raw_f(to.add(whole), last, s.evens_f(a, b));
             }
-            at += S::LANES.min(rest);
+            from = from.wrapping_offset(lines.from);
+            to = to.wrapping_add(lines.to);
         }
     }
     #[inline(always)]
@@ -151,11 +152,14 @@ impl Element for f64 {
         unsafe { s.store_masked_raw_d(p, m, v) }
     }
     #[inline(always)]
-    unsafe fn copy_evens<S: Simd>(_: S, from: *const f64, count: usize, to: *mut f64) {
-        for at in 0..count {
-            // SAFETY: the number at `2 · at` is one of those that may be read, and `to` has `count`, by this method's
-            // contract.
-            unsafe { to.add(at).write(from.add(2 * at).read()) }
+    unsafe fn copy_evens<S: Simd>(_: S, mut from: *const f64, mut to: *mut f64, lines: Lines) {
+        for _ in 0..lines.rows {
+            for at in 0..lines.count {
+                // SAFETY: the number at `2 · at` is one of this row's, and `to` has a place for it, by this method's contract.
+                unsafe { to.add(at).write(from.add(2 * at).read()) }
+            }
+            from = from.wrapping_offset(lines.from);
+            to = to.wrapping_add(lines.to);
         }
     }
     #[inline(always)]

@@ -50,6 +50,8 @@ pub struct Tile<'a, T = f32> {
     pub(super) sums: *const T,
     pub(super) pitch: usize,
     pub(super) targets: &'a [Target<T>],
+    /// The first of these, here as well, so that no value that is stored can change where the next one goes.
+    pub(super) first: Target<T>,
 }
 
 impl<'a, T> Tile<'a, T> {
@@ -86,7 +88,7 @@ impl<'a, T> Tile<'a, T> {
     {
         let count = at.count(S::LANES);
         self.area.check(r, j, count);
-        let target = self.targets[output];
+        let target = if output == 0 { self.first } else { self.targets[output] };
         let row = (self.area.m + r).cast_signed() * target.row;
         let p = target.origin.wrapping_offset(row + (self.area.n + j).cast_signed() * target.column);
         if target.column == 1 {
@@ -161,7 +163,7 @@ pub(super) trait Sink<T = f32>: Sync {
 /// An epilogue, and what it runs on: the set that the sums were made on.
 pub(super) struct Finish<'a, I, E>(pub(super) I, pub(super) &'a E);
 
-impl<T, I: Family, E: Epilogue<T>> Sink<T> for Finish<'_, I, E> {
+impl<T: Copy, I: Family, E: Epilogue<T>> Sink<T> for Finish<'_, I, E> {
     fn finish(&self, tile: &mut Tile<'_, T>) {
         run(self.0, Apply { epilogue: self.1, tile });
     }
@@ -169,12 +171,13 @@ impl<T, I: Family, E: Epilogue<T>> Sink<T> for Finish<'_, I, E> {
 
 struct Apply<'a, 'b, E, T> {
     epilogue: &'a E,
-    tile: &'a mut Tile<'b, T>,
+    tile: &'a Tile<'b, T>,
 }
 
-impl<T, E: Epilogue<T>> Kernel for Apply<'_, '_, E, T> {
+impl<T: Copy, E: Epilogue<T>> Kernel for Apply<'_, '_, E, T> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        self.epilogue.apply(s, self.tile);
+        // A copy that nobody else knows stays in registers.
+        self.epilogue.apply(s, &mut Tile { ..*self.tile });
     }
 }

@@ -31,21 +31,27 @@ pub(super) struct Sums<T = f32> {
 
 impl<'p, T: Element> Destination<'p, T> {
     pub(super) fn new(plan: &Plan<'_, T>, batch: usize, sink: Option<&'p dyn Sink<T>>) -> Self {
-        let mut index = [0; MAX_AXES];
+        let nowhere = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
+        let (index, targets) = ([0; MAX_AXES], [nowhere; MAX_OUTPUTS]);
+        let mut destination = Destination { index, axes: plan.batch.count, targets, count: plan.targets, sink };
+        destination.go_to(plan, batch);
+        destination
+    }
+
+    /// Goes on to another batch index.
+    #[inline(always)]
+    pub(super) fn go_to(&mut self, plan: &Plan<'_, T>, batch: usize) {
         let mut rest = batch;
         for dim in (0..plan.batch.count).rev() {
-            index[dim] = rest % plan.batch.extent[dim];
-            rest /= plan.batch.extent[dim];
+            (rest, self.index[dim]) = plan.batch.cut(dim, rest);
         }
-        let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
-        for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
+        for (target, place) in self.targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
-            for (dim, &index) in index.iter().enumerate().take(plan.batch.count) {
+            for (dim, &index) in self.index.iter().enumerate().take(plan.batch.count) {
                 offset += index.cast_signed() * place.strides[plan.batch.number(dim)];
             }
             *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
         }
-        Destination { index, axes: plan.batch.count, targets, count: plan.targets, sink }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
@@ -97,13 +103,14 @@ impl<'p, T: Element> Goal<'p, T> {
     /// `sums` must describe readable memory and lie within the contraction, and the contraction within its outputs.
     #[inline(always)]
     pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums<T>) {
-        if let Some(sink) = self.sink {
+        if let (Some(sink), Some(&first)) = (self.sink, self.targets.first()) {
             let mut tile = Tile {
                 batch: self.batch,
                 area: Area { m: sums.m, n: sums.n, rows: sums.rows, cols: sums.cols },
                 sums: sums.data,
                 pitch: sums.pitch,
                 targets: self.targets,
+                first,
             };
             sink.finish(&mut tile);
             return;

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use super::layout::{Group, Place, Side, Walk};
+use super::layout::{Group, Side, Walk};
 use super::long_row::LongRow;
 use super::padded::{Padded, image};
 use super::phases::Phases;
@@ -65,9 +65,9 @@ impl<'a> Image<'a> {
 
     /// Where the batch index at `base` of the operand starts: in place, or in its copy.
     #[inline(always)]
-    pub(super) fn start(&self, operand: &Side<'_>, base: Place, copy: *const f32) -> *const f32 {
+    pub(super) fn start(&self, operand: &Side<'_>, base: isize, copy: *const f32) -> *const f32 {
         match self {
-            Image::InPlace(_) => operand.data.as_ptr().wrapping_offset(base.offset),
+            Image::InPlace(_) => operand.data.as_ptr().wrapping_offset(base),
             Image::Padded(_, side) => copy.wrapping_offset(side.base),
             Image::Phases(_) => copy,
         }
@@ -92,7 +92,22 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Copies some channels of the batch index at `base` of the operand.
+    /// Makes zeros of some channels of a copy. They stay where elements do not exist, which is the same for all batch indices.
+    ///
+    /// # Safety
+    /// `copy` must be valid for writing [`Image::copy_words`], and `channels` be some of the image's.
+    pub(super) unsafe fn clear(&self, channels: Range<usize>, copy: *mut f32) {
+        // SAFETY: `copy` has the words of the padded image or of its phases, by this function's contract.
+        unsafe {
+            match self {
+                Image::InPlace(_) => {}
+                Image::Padded(padded, _) => copy.write_bytes(0, padded.words),
+                Image::Phases(phases) => phases.clear(channels, copy),
+            }
+        }
+    }
+
+    /// Copies some channels of the batch index at `base` of the operand, which have been cleared.
     ///
     /// # Safety
     /// `copy` must be valid for writing [`Image::copy_words`], `channels` must be some of the image's, and `base` the place
@@ -102,7 +117,7 @@ impl<'a> Image<'a> {
         &self,
         s: S,
         operand: &Side<'_>,
-        base: Place,
+        base: isize,
         channels: Range<usize>,
         copy: *mut f32,
     ) {
@@ -114,7 +129,7 @@ impl<'a> Image<'a> {
 struct Fill<'a> {
     image: &'a Image<'a>,
     operand: &'a Side<'a>,
-    base: Place,
+    base: isize,
     channels: Range<usize>,
     copy: *mut f32,
 }
@@ -123,15 +138,11 @@ impl Kernel for Fill<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Fill { image, operand, base, channels, copy } = self;
-        // SAFETY: only `Image::fill` makes this: `copy` has the words of the padded image or of its phases, and more; those
-        // of a padded one are zeros before it is filled.
+        // SAFETY: only `Image::fill` makes this: `copy` has the words of the padded image or of its phases, and more.
         unsafe {
             match image {
                 Image::InPlace(_) => {}
-                Image::Padded(padded, _) => {
-                    copy.write_bytes(0, padded.words);
-                    padded.fill(s, operand, base, copy);
-                }
+                Image::Padded(padded, _) => padded.fill(s, operand, base, copy),
                 Image::Phases(phases) => phases.fill(s, operand, base, channels, copy),
             }
         }
@@ -172,13 +183,17 @@ impl Gathered<'_> {
         &self,
         s: S,
         operand: &Side<'_>,
-        base: Place,
+        base: isize,
         own: *mut f32,
         fills: bool,
     ) -> *const f32 {
         if fills {
+            let channels = 0..self.image.channels();
             // SAFETY: `own` has the words of a copy by this function's contract, and these are all channels.
-            unsafe { self.image.fill(s, operand, base, 0..self.image.channels(), own) };
+            unsafe {
+                self.image.clear(channels.clone(), own);
+                self.image.fill(s, operand, base, channels, own);
+            }
         }
         self.image.start(operand, base, self.copy.unwrap_or(own))
     }

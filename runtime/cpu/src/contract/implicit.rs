@@ -147,6 +147,9 @@ impl Kernel for CopyChannels<'_> {
     fn run<S: Simd>(self, s: S) {
         let Copies { plan, image, copy, .. } = *self.task;
         // SAFETY: `implicit` has provided `copy_words` for the one copy, and counts the jobs by its channels.
-        unsafe { image.fill(s, &plan.rhs, plan.rhs.origin(), self.channels, copy) }
+        unsafe {
+            image.clear(self.channels.clone(), copy);
+            image.fill(s, &plan.rhs, plan.rhs.base, self.channels, copy);
+        }
     }
 }

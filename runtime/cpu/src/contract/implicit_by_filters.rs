@@ -46,7 +46,7 @@ pub(super) fn implicit_by_filters(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis
         }
         let setup = &setup;
         if setup.once {
-            run(call.isa, Copy { setup, base: plan.rhs.origin(), to: copy });
+            run(call.isa, Copy { setup, base: plan.rhs.base, to: copy });
         }
         let count = plan.batch.total * setup.panels * setup.parts;
         pool::parallel(call.threads, count, &Task { setup, list, copy });
@@ -120,7 +120,7 @@ impl<'a> Setup<'a> {
 /// Copies the right operand of a batch index.
 struct Copy<'a> {
     setup: &'a Setup<'a>,
-    base: Place,
+    base: isize,
     to: *mut f32,
 }
 
@@ -215,7 +215,7 @@ impl Kernel for Job<'_> {
         let left = plan.at_batch(&plan.lhs, batch);
         let right = plan.at_batch(&plan.rhs, batch);
         if own {
-            Copy { setup, base: right, to: copy }.run(s);
+            Copy { setup, base: right.offset, to: copy }.run(s);
         }
         let image = match &setup.padded {
             Some(_) if own => copy.cast_const().wrapping_offset(setup.image.base),

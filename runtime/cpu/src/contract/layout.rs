@@ -143,6 +143,18 @@ impl<'a, T: Element> Side<'a, T> {
         }
     }
 
+    /// How far index `number` of `group` is from index 0, but for windows.
+    #[inline(always)]
+    pub(super) fn distance(&self, group: &Group, number: usize) -> isize {
+        let (mut offset, mut rest) = (0, number);
+        for dim in (0..group.count).rev() {
+            let index;
+            (rest, index) = group.cut(dim, rest);
+            offset += self.strides[group.number(dim)] * index.cast_signed();
+        }
+        offset
+    }
+
     /// Whether the operand varies with none of `axes`, by their numbers.
     pub(super) fn ignores(&self, mut axes: impl Iterator<Item = usize>) -> bool {
         axes.all(|axis| self.strides[axis] == 0 && self.bounded().iter().all(|window| window.strides[axis] == 0))
@@ -239,6 +251,17 @@ impl Group {
         usize::from(self.axis[position])
     }
 
+    /// What is left of a number of indices outside of axis `dim`, and the index on that axis.
+    #[inline(always)]
+    pub(super) fn cut(&self, dim: usize, rest: usize) -> (usize, usize) {
+        // The outermost axis has all that is left: mostly there is no other, and divisions take long.
+        if dim == 0 {
+            return (0, rest);
+        }
+        let extent = self.extent[dim].max(1);
+        (rest / extent, rest % extent)
+    }
+
     /// The axes of `role`, as they are.
     pub(super) fn all(axes: &[Axis], role: Role) -> Group {
         let mut group = Group::EMPTY;
@@ -287,10 +310,8 @@ impl<'p, T: Element> Walk<'p, T> {
         let mut walk = Walk { side, group, index: [0; MAX_AXES], place: Place { offset: 0, at: [0; MAX_WINDOWS] } };
         let mut rest = start;
         for dim in (0..group.count).rev() {
-            let index = if dim == 0 { rest } else { rest % group.extent[dim].max(1) };
-            rest /= group.extent[dim].max(1);
-            walk.index[dim] = index;
-            side.step(&mut walk.place, group.number(dim), index.cast_signed());
+            (rest, walk.index[dim]) = group.cut(dim, rest);
+            side.step(&mut walk.place, group.number(dim), walk.index[dim].cast_signed());
         }
         walk
     }

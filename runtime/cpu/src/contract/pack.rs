@@ -404,35 +404,60 @@ pub(super) unsafe fn zero<S: Simd, T: Element>(s: S, to: *mut T, count: usize) {
     }
 }
 
+/// Rows of words to copy.
+#[derive(Clone, Copy)]
+pub(super) struct Lines {
+    pub(super) rows: usize,
+    /// Words of a row, and words from one to the next where they come from.
+    pub(super) count: usize,
+    pub(super) step: isize,
+    /// Words from row to row, where they come from and where they go.
+    pub(super) from: isize,
+    pub(super) to: usize,
+}
+
 /// Copies `count` words that are `step` apart.
 ///
 /// # Safety
 /// `from` must be valid for reading from the first of them to the last, and `to` for writing `count` words.
 #[inline(always)]
 pub(super) unsafe fn copy<S: Simd, T: Element>(s: S, from: *const T, step: isize, count: usize, to: *mut T) {
-    let mut at = 0;
-    if step == 1 {
-        while at + S::LANES <= count {
-            // SAFETY: both sides have `count` words by this function's contract, and the vector ends within them.
-            unsafe { T::store(s, to.wrapping_add(at), T::load(s, from.wrapping_add(at))) };
-            at += S::LANES;
-        }
-        if at < count {
-            let rest = s.mask_first(count - at);
-            // SAFETY: both sides have `count` words by this function's contract, where the mask ends.
-            unsafe { T::store_masked(s, to.wrapping_add(at), rest, T::load_masked(s, from.wrapping_add(at), rest)) };
-        }
+    // SAFETY: this is one row, which both sides have by this function's contract.
+    unsafe { copy_lines(s, from, to, Lines { rows: 1, count, step, from: 0, to: 0 }) }
+}
+
+/// Copies rows, of each of which the words become neighbours.
+///
+/// # Safety
+/// Each row must be readable at `from` from its first word to the last, and writable at `to`.
+#[inline(always)]
+pub(super) unsafe fn copy_lines<S: Simd, T: Element>(s: S, mut from: *const T, mut to: *mut T, lines: Lines) {
+    let Lines { rows, count, step, .. } = lines;
+    if step == 2 && count > 0 {
+        // SAFETY: both sides have the rows, by this function's contract.
+        unsafe { T::copy_evens(s, from, to, lines) }
         return;
     }
-    if step == 2 {
-        // SAFETY: `from` is readable to the last of `count` words that are two apart, and `to` has `count`, by this
-        // function's contract.
-        unsafe { T::copy_evens(s, from, count, to) }
-        return;
-    }
-    while at < count {
-        // SAFETY: word `at` is one of the `count` on both sides, by this function's contract.
-        unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
-        at += 1;
+    let whole = if step == 1 { count / S::LANES * S::LANES } else { 0 };
+    let rest = s.mask_first(count - whole);
+    for _ in 0..rows {
+        // SAFETY: both sides have `count` words of this row by this function's contract, where the mask ends.
+        unsafe {
+            if step == 1 {
+                for at in (0..whole).step_by(S::LANES) {
+                    T::store(s, to.wrapping_add(at), T::load(s, from.wrapping_add(at)));
+                }
+                if whole < count {
+                    let words = T::load_masked(s, from.wrapping_add(whole), rest);
+                    T::store_masked(s, to.wrapping_add(whole), rest, words);
+                }
+            } else {
+                for at in 0..count {
+                    to.add(at).write(*from.wrapping_offset(at.cast_signed() * step));
+                }
+            }
+        }
+        from = from.wrapping_offset(lines.from);
+        to = to.wrapping_add(lines.to);
     }
 }

@@ -3,7 +3,7 @@
 //! In: an operand with windows. Out: how large a copy is whose window dimensions are padded with zeros and dilated by their
 //! divisors, the strides in it, and the copying. Always: an element that lies outside a window is a zero of the copy.
 
-use super::layout::{Bounded, MAX_AXES, MAX_WINDOWS, Place, Side, span};
+use super::layout::{Bounded, MAX_AXES, MAX_WINDOWS, Side, span};
 use super::pack::copy;
 use super::{Axis, Role};
 use crate::Simd;
@@ -124,13 +124,13 @@ impl Padded {
     /// `to` must be valid for writing `words` words, zeros where elements do not occur; `base` must be a batch index's
     /// place in `side`, the operand that this was made for.
     #[inline(always)]
-    pub(super) unsafe fn fill<S: Simd>(&self, s: S, side: &Side<'_>, base: Place, to: *mut f32) {
+    pub(super) unsafe fn fill<S: Simd>(&self, s: S, side: &Side<'_>, base: isize, to: *mut f32) {
         if self.empty {
             return;
         }
         let (count, step, pace) = self.row;
         let mut index = [0usize; DIMENSIONS];
-        let mut from = side.data.as_ptr().wrapping_offset(base.offset + self.first.0);
+        let mut from = side.data.as_ptr().wrapping_offset(base + self.first.0);
         let mut to = to.wrapping_add(self.first.1);
         loop {
             // SAFETY: elements that occur are of the windows' extents, so they lie within the operand, whose reach `Side`

@@ -187,7 +187,7 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
             // SAFETY: `Memory::new` has made `own_words` words at `a`, behind which rows are packed.
-            (gathered, unsafe { gathered.start(s, &plan.rhs, right, memory.a, fills) })
+            (gathered, unsafe { gathered.start(s, &plan.rhs, right.offset, memory.a, fills) })
         });
         memory.a = memory.a.wrapping_add(copied);
         memory.a_step = if keeps { rows } else { 0 };

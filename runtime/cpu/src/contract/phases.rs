@@ -5,9 +5,9 @@
 //! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero. Zeros
 //! after a row are those before the next one as well, so that less lies between the rows.
 
-use super::layout::{Group, MAX_AXES, MAX_WINDOWS, Place, Side, Walk, span};
+use super::layout::{Group, MAX_AXES, MAX_WINDOWS, Side, Walk, span};
 use super::long_row::LongRow;
-use super::pack::copy;
+use super::pack::{Lines, copy_lines};
 use super::{Axis, Role};
 use crate::Simd;
 
@@ -169,7 +169,17 @@ impl<'a> Phases<'a> {
         }
     }
 
-    /// Copies some channels of the batch index at `base` to their places in `to`.
+    /// Makes zeros of some channels, and of what is beyond the last one.
+    ///
+    /// # Safety
+    /// `to` must have `words` writable words, and `channels` be some of the copy's.
+    pub(super) unsafe fn clear(&self, channels: core::ops::Range<usize>, to: *mut f32) {
+        let beyond = if channels.end == self.channels { self.beyond } else { 0 };
+        // SAFETY: `to` has the words of all channels and those beyond the last, by this function's contract.
+        unsafe { to.wrapping_add(channels.start * self.channel).write_bytes(0, channels.len() * self.channel + beyond) }
+    }
+
+    /// Copies some channels of the batch index at `base` to their places in `to`, where they have been cleared.
     ///
     /// # Safety
     /// `to` must have `words` writable words, `base` must be the place of a batch index, and `channels` some of the copy's.
@@ -178,20 +188,16 @@ impl<'a> Phases<'a> {
         &self,
         s: S,
         side: &Side<'_>,
-        base: Place,
+        base: isize,
         channels: core::ops::Range<usize>,
         to: *mut f32,
     ) {
         for channel in channels {
-            let from = Walk::new(side, &self.outer, channel).place.offset + base.offset;
+            let from = side.distance(&self.outer, channel) + base;
             let to = to.wrapping_add(channel * self.channel);
-            let beyond = if channel + 1 == self.channels { self.beyond } else { 0 };
-            // SAFETY: `to` has the words of all channels and those beyond the last, by this function's contract; elements
-            // that exist lie within the operand, whose reach `Side` has checked.
-            unsafe {
-                to.write_bytes(0, self.channel + beyond);
-                self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to);
-            }
+            // SAFETY: `to` has the words of all channels, by this function's contract; elements that exist lie within the
+            // operand, whose reach `Side` has checked.
+            unsafe { self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to) }
         }
     }
 
@@ -241,11 +247,18 @@ impl<'a> Phases<'a> {
                 source = source.wrapping_offset(element * side.windows[dimension.window].stride);
                 target = target.wrapping_add(dimension.place(at));
             }
-            for at in rows.from..rows.to {
-                let source = source.wrapping_offset((rows.low + at.cast_signed()) * pitch);
+            for first in rows.from..(rows.from + rows.stride).min(rows.to) {
+                let source = source.wrapping_offset((rows.low + first.cast_signed()) * pitch);
+                let lines = Lines {
+                    rows: (rows.to - first).div_ceil(rows.stride),
+                    count: line.count,
+                    step: line.step,
+                    from: pitch * rows.stride.cast_signed(),
+                    to: rows.step,
+                };
                 // SAFETY: all indices are from `from` to `to` of their dimensions, and those of the line exist by this
                 // function's contract, so `Side` has checked the elements, and the channel has a word for each.
-                unsafe { copy(s, source, line.step, line.count, target.wrapping_add(rows.place(at))) }
+                unsafe { copy_lines(s, source, target.wrapping_add(rows.place(first)), lines) }
             }
             let mut next = 0;
             loop {

@@ -222,6 +222,12 @@ impl<'a, T: Element> Plan<'a, T> {
         side.origin().plus(&Walk::new(side, &self.batch, batch).place)
     }
 
+    /// The same but for windows.
+    #[inline(always)]
+    pub(super) fn start(&self, side: &Side<'_, T>, batch: usize) -> isize {
+        side.base + side.distance(&self.batch, batch)
+    }
+
     /// The Batch axes that have more than one index.
     pub(super) fn moving(&self) -> impl Iterator<Item = usize> + '_ {
         moving(&self.batch)

@@ -122,6 +122,8 @@ impl Kernel for Jobs<'_> {
         let block = total.wrapping_add(2 * words);
         let result = block.wrapping_add(block_words);
         let copy = result.wrapping_add(results);
+        // SAFETY: the scratch memory has the words of the copy, and these are all of its channels.
+        unsafe { setup.image.clear(0..setup.image.channels(), copy) };
         for batch in jobs {
             // SAFETY: the scratch memory has the sums and what they lose, the sums of a block, a word for each element of a
             // filter, and the copy.
@@ -146,17 +148,17 @@ impl Kernel for Jobs<'_> {
 ///
 /// # Safety
 /// `task` must have the list of the filter. `long` must have sums, and what they lose, of a vector for each row and each
-/// element of a filter, `block` room for [`TOGETHER`] vectors, and `copy` the words of the copy with a vector more.
+/// element of a filter, `block` room for [`TOGETHER`] vectors, and `copy` the words of the copy, cleared, with a vector more.
 #[inline(always)]
 unsafe fn sum<S: Simd>(s: S, task: &Task<'_>, batch: usize, long: LongSums, block: *mut f32, copy: *mut f32) {
     let (setup, plan) = (task.setup, task.setup.plan);
     let (row, taps) = (setup.row, plan.n.total);
-    let (left, right) = (plan.at_batch(&plan.lhs, batch).offset, plan.at_batch(&plan.rhs, batch));
+    let (left, right) = (plan.start(&plan.lhs, batch), plan.start(&plan.rhs, batch));
     let blocks = (row.rows * row.inner.div_ceil(S::LANES)).div_ceil(CHAIN).min(row.rows);
     let groups = taps.div_ceil(TOGETHER);
     let (mut lefts, mut rights) = (Walk::new(&plan.lhs, &setup.outer, 0), Walk::new(&plan.rhs, &setup.outer, 0));
     for _ in 0..setup.outer.total {
-        let base = right.plus(&rights.place);
+        let base = right + rights.place.offset;
         // SAFETY: `copy` has the words of the copy by this function's contract, and these are all of its channels.
         unsafe { setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy) };
         let image = setup.image.start(&plan.rhs, base, copy);

@@ -1,12 +1,12 @@
 //! Depthwise convolutions, and their gradients by input.
 //!
 //! In: a contraction whose columns are the rows of a plane, one after the other. Out: its outputs. Always: filters that move by
-//! one are applied to some rows of the plane at a time ([`Stencil`]); for others columns between the rows are computed too, as if the
-//! plane were one long row, and dropped.
+//! one or two are applied to some rows of the plane at a time ([`Stencil`]); for others columns between the rows are computed too,
+//! as if the plane were one long row, and dropped.
 
 use core::ops::Range;
 
-use super::stencil::{self, Stencil};
+use super::stencil::{self, Shape, Stencil};
 use super::{TAPS, most_for_each};
 use crate::contract::Axis;
 use crate::contract::drive::{CALL, Call, JOB};
@@ -25,6 +25,9 @@ use crate::{Kernel, Simd, pool, run};
 fn most_of_part() -> usize {
     machine().l1 / 2
 }
+
+/// How far a filter moves at most that is applied to rows.
+const STRIDE: usize = 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn planes(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -65,18 +68,27 @@ impl<'a> Setup<'a> {
         (readable && fits).then_some(Setup { call, plan, image, row })
     }
 
-    /// The rows and columns of a filter, if its steps are those of the plane and there is a stencil for it.
+    /// The filter, if it moves along the rows and columns of the plane and there is a stencil for it.
     ///
     /// # Safety
     /// `list` must have where each index of K starts.
-    unsafe fn stencil(&self, list: *const isize) -> Option<[usize; 2]> {
+    unsafe fn stencil(&self, list: *const isize) -> Option<Shape> {
         let (k, row) = (&self.plan.k, self.row);
+        if k.count != 2 || row.rows < stencil::ROWS || !self.image.is_copied() {
+            return None;
+        }
         let [height, width] = [k.extent[0], k.extent[1]];
-        let suits = k.count == 2 && Stencil::suits(height, width) && row.rows >= stencil::ROWS;
-        let steps = |at: usize| (at / width * row.pitch + at % width).cast_signed();
-        // SAFETY: the list has an offset for each index of K, by this function's contract.
-        let by_one = |at: usize| unsafe { *list.wrapping_add(at) - *list == steps(at) };
-        (suits && self.image.is_copied() && (0..k.total).all(by_one)).then_some([height, width])
+        let moves_by = |stride: usize, at: usize| {
+            let (y, x) = (at / width, at % width);
+            let phase = y % stride * width + x % stride;
+            let steps = (y / stride * row.pitch + x / stride).cast_signed();
+            // SAFETY: the list has an offset for each index of K, by this function's contract.
+            unsafe { *list.wrapping_add(at) - *list.wrapping_add(phase) == steps }
+        };
+        let fits = |stride: &usize| (0..k.total).all(|at| moves_by(*stride, at));
+        let stride = (1..=STRIDE).filter(|stride| Shape::suits(height, *stride)).find(fits)?;
+        let steps = [0, 1].map(|at| self.plan.lhs.strides[k.number(at)]);
+        Some(Shape { height, width, steps, stride, list })
     }
 
     /// Jobs per batch index, each of `least` rows of the plane or more.
@@ -98,22 +110,14 @@ impl<'a> Setup<'a> {
 struct Task<'a> {
     setup: &'a Setup<'a>,
     list: *const isize,
-    /// The rows and columns of a filter, where it is a stencil.
-    stencil: Option<[usize; 2]>,
+    /// The filter, where it is a stencil.
+    stencil: Option<Shape>,
     /// Jobs per batch index.
     parts: usize,
 }
 
 // SAFETY: the list is only read while jobs run.
 unsafe impl Sync for Task<'_> {}
-
-impl Task<'_> {
-    /// Where the first element of a filter starts in the image.
-    fn offset(&self) -> isize {
-        // SAFETY: `planes` has written the list before it makes a task, and there is an index of K.
-        unsafe { *self.list }
-    }
-}
 
 impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
@@ -130,7 +134,7 @@ struct Jobs<'a> {
 /// Some rows of the plane of a batch index.
 struct Piece<'a> {
     task: &'a Task<'a>,
-    /// The filter, as [`read_filters`] has written it.
+    /// The filter: in place where it is a stencil, otherwise as [`read_filters`] has written it.
     filter: *const f32,
     image: *const f32,
     m: usize,
@@ -147,37 +151,48 @@ impl Kernel for Jobs<'_> {
         let (setup, plan) = (task.setup, task.setup.plan);
         let longest = setup.row.rows.div_ceil(task.parts) * setup.row.pitch;
         let room = (longest + 2 * WIDE * S::LANES).next_multiple_of(LINE);
-        let pitch = task.stencil.map_or(plan.k.total, |[height, _]| height * stencil::PITCH);
-        let taps = (plan.m.total * pitch).next_multiple_of(LINE);
+        let taps = if task.stencil.is_some() { 0 } else { plan.m.total * plan.k.total }.next_multiple_of(LINE);
         let copied = setup.image.copy_words(WIDE * S::LANES);
         let (filters, _) = scratch.provide(taps + 2 * room + copied, 0, Place::NOWHERE);
         let sums = filters.wrapping_add(taps + WIDE * S::LANES);
         let dense = filters.wrapping_add(taps + room);
         let copy = dense.wrapping_add(room);
+        // SAFETY: the scratch memory has the words of the copy, and these are all of its channels.
+        unsafe { setup.image.clear(0..setup.image.channels(), copy) };
         let mut at = usize::MAX;
+        let mut destination = Destination::new(plan, 0, setup.call.sink);
         for job in jobs {
             let (batch, part) = (job / task.parts, job % task.parts);
-            let base = plan.at_batch(&plan.rhs, batch);
+            let base = plan.start(&plan.rhs, batch);
+            let left = plan.lhs.data.as_ptr().wrapping_offset(plan.start(&plan.lhs, batch));
             if at != batch {
-                // SAFETY: the scratch memory has the words of the filters and of the copy, and these are all channels of a
-                // batch index.
+                // SAFETY: the scratch memory has the words of the filters, if they are copied, and of the copy, which is
+                // cleared, and these are all channels of a batch index.
                 unsafe {
-                    read_filters(task, batch, filters);
+                    if task.stencil.is_none() {
+                        read_filters(plan, left, filters);
+                    }
                     setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy);
                 }
+                destination.go_to(plan, batch);
                 at = batch;
             }
             let image = setup.image.start(&plan.rhs, base, copy);
-            let destination = Destination::new(plan, batch, setup.call.sink);
-            let rows = share(setup.row.rows, task.parts, part)..share(setup.row.rows, task.parts, part + 1);
+            let rows = match task.parts {
+                1 => 0..setup.row.rows,
+                parts => share(setup.row.rows, parts, part)..share(setup.row.rows, parts, part + 1),
+            };
             for m in 0..plan.m.total {
-                let filter = filters.cast_const().wrapping_add(m * pitch);
+                let filter = match task.stencil {
+                    Some(_) => left.wrapping_offset(plan.lhs.distance(&plan.m, m)),
+                    None => filters.cast_const().wrapping_add(m * plan.k.total),
+                };
                 let piece = Piece { task, filter, image, m, rows: rows.clone(), sums, dense };
                 // SAFETY: `image` is in place, or in a copy that is filled, with `WIDE` vectors beyond its end, and there is
                 // room for the sums and results of a part.
                 unsafe {
                     match task.stencil {
-                        Some(size) => piece.apply(s, size, &destination),
+                        Some(shape) => piece.apply(s, shape, &destination),
                         None => {
                             piece.sum(s);
                             piece.hand_on(s, &destination);
@@ -189,36 +204,21 @@ impl Kernel for Jobs<'_> {
     }
 }
 
-/// Copies the rows of the left operand of a batch index: each along K, or as a stencil reads it.
+/// Copies the rows of the left operand that start at `left`, each along K.
 ///
 /// # Safety
-/// `to` must be valid for writing a word for each index of M and K, or the rows of a stencil for each index of M.
-unsafe fn read_filters(task: &Task<'_>, batch: usize, to: *mut f32) {
-    let plan = task.setup.plan;
+/// `left` must be where a batch index starts, and `to` be valid for writing a word for each index of M and K.
+unsafe fn read_filters(plan: &Plan<'_>, left: *const f32, to: *mut f32) {
     let k = plan.k.total;
-    let [height, width, pitch] = match task.stencil {
-        Some([height, width]) => [height, width, stencil::PITCH],
-        None => [1, k, k],
-    };
-    let base = plan.at_batch(&plan.lhs, batch).offset;
-    let (run, step) = plan.lhs.even_run(&plan.k);
     let mut rows = Walk::new(&plan.lhs, &plan.m, 0);
     for m in 0..plan.m.total {
-        let from = plan.lhs.data.as_ptr().wrapping_offset(base + rows.place.offset);
-        let mut to = to.wrapping_add(m * height * pitch);
-        let mut taps = (run != k).then(|| Walk::new(&plan.lhs, &plan.k, 0));
-        for y in 0..height {
-            for x in 0..width {
-                let even = (y * width + x).cast_signed() * step;
-                let offset = taps.as_ref().map_or(even, |taps| taps.place.offset);
-                // SAFETY: `Side` has checked that the operand has an element at every index, and `to` has a word for each
-                // by this function's contract.
-                unsafe { to.wrapping_add(x).write(*from.wrapping_offset(offset)) };
-                if let Some(taps) = &mut taps {
-                    taps.advance(1);
-                }
-            }
-            to = to.wrapping_add(pitch);
+        let from = left.wrapping_offset(rows.place.offset);
+        let mut taps = Walk::new(&plan.lhs, &plan.k, 0);
+        for at in 0..k {
+            // SAFETY: `Side` has checked that the operand has an element at every index, and `to` has a word for each by this
+            // function's contract.
+            unsafe { to.wrapping_add(m * k + at).write(*from.wrapping_offset(taps.place.offset)) };
+            taps.advance(1);
         }
         rows.advance(1);
     }
@@ -228,10 +228,10 @@ impl Piece<'_> {
     /// Applies the filter as a stencil, and hands the results on.
     ///
     /// # Safety
-    /// `image` must be where the copy of a batch index starts, which must have a vector more than it needs; the filter must
-    /// have its rows, and `dense` room for the results, which must be at least [`stencil::ROWS`] rows.
+    /// `image` must be where the copy of a batch index starts, which must have a vector more than it needs; `dense` must have
+    /// room for the results, which must be at least [`stencil::ROWS`] rows.
     #[inline(always)]
-    unsafe fn apply<S: Simd>(&self, s: S, [height, width]: [usize; 2], destination: &Destination<'_>) {
+    unsafe fn apply<S: Simd>(&self, s: S, shape: Shape, destination: &Destination<'_>) {
         let LongRow { inner, pitch, .. } = self.task.setup.row;
         let (first, count) = (self.rows.start, self.rows.len());
         let straight = destination.straight();
@@ -243,9 +243,9 @@ impl Piece<'_> {
         while y < count {
             // The last rows overlap those before, so that they end with the piece.
             let at = y.min(count - stencil::ROWS);
-            let image = self.image.wrapping_offset(self.task.offset()).wrapping_add((first + at) * pitch);
+            let image = self.image.wrapping_add((first + at) * pitch);
             let to = to.wrapping_add(at * inner);
-            let stencil = Stencil { filter: self.filter, height, width, image, pitch, to, columns: inner };
+            let stencil = Stencil { shape, filter: self.filter, image, pitch, to, columns: inner };
             // SAFETY: the copy has the rows that the filter meets, with a vector beyond their end, by this function's
             // contract; the results are in `dense`, or rows of the output, whose reach the plan has checked.
             unsafe { stencil.apply(s) }

@@ -177,6 +177,6 @@ impl Sink for Shifted<'_> {
         }
         let area = Area { m: tile.area.m + self.m, n: tile.area.n + self.n, ..tile.area };
         let (batch, targets) = (&batch[..tile.batch.len()], &targets[..tile.targets.len()]);
-        self.sink.finish(&mut Tile { batch, area, sums: tile.sums, pitch: tile.pitch, targets });
+        self.sink.finish(&mut Tile { batch, area, sums: tile.sums, pitch: tile.pitch, targets, first: targets[0] });
     }
 }
