@@ -26,7 +26,7 @@ use super::split;
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
-use cut::{Columns, Cut, Part};
+use cut::{Columns, Cut, Part, TOGETHER};
 use memory::Memory;
 use strip::{Strip, strip_of_tiles};
 
@@ -182,7 +182,9 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let copied = gathered.map_or(0, |gathered| gathered.own_words());
         let packed = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
         let a = copied + packed;
-        let (mut memory, table) = Memory::new(scratch, (plan, &cut), a, (rows, S::ROWS), (panels.len(), width));
+        let packs_panels = whole.1.is_null() && plan.right == Right::Packed;
+        let (mut memory, table) =
+            Memory::new(scratch, (plan, &cut), a, (rows, S::ROWS), (panels.len(), width, packs_panels));
         let right = plan.at_batch(&plan.rhs, batch);
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
@@ -256,20 +258,26 @@ unsafe fn block_of_k<S: Simd, const GATHERED: bool>(
     // other row tiles find them.
     let many = if scope.memory.strip == 0 { scope.at_a_time(count) } else { 1 };
     let at_once = if scope.memory.strip == 0 { scope.tiles.len() } else { 1 };
-    let (block, panels) = ((block, k0, count), scope.panels.clone());
+    let (block, panels, together) = ((block, k0, count), scope.panels.clone(), scope.memory.together);
     for tile in scope.tiles.clone().step_by(at_once.max(1)) {
-        for panel in panels.clone() {
-            let mut strip = scope.strip(found, panel, block);
+        for panel in panels.clone().step_by(together) {
+            let mut strips = [scope.strip(found, panel, block); TOGETHER];
+            let strips = &mut strips[..together.min(panels.end - panel)];
+            for (number, strip) in strips.iter_mut().enumerate().skip(1) {
+                *strip = scope.strip(found, panel + number, block);
+            }
             let number = (panel - panels.start) % many;
             // SAFETY: `memory.b` has `many` panels of a block and a line more, or `strip` words for each panel of the job,
             // `memory.temp` `TRANSPOSE` words, and `memory.c` the sums of the job, by this function's contract; the rows are
-            // found, and the panel is packed or lies in place.
+            // found, and the panels are packed or lie in place; those that are packed without room for all are one.
             unsafe {
                 if tile == scope.tiles.start && number == 0 {
-                    pack_panels(s, scope, &strip, panel..panels.end.min(panel + many), k0, b_table);
+                    for (strip, panel) in strips.iter().zip(panel..) {
+                        pack_panels(s, scope, strip, panel..panels.end.min(panel + many), k0, b_table);
+                    }
                 }
-                strip.b = strip.b.wrapping_add(number * scope.width() * count);
-                strip_of_tiles(s, scope, &strip, tile..tile + at_once);
+                strips[0].b = strips[0].b.wrapping_add(number * scope.width() * count);
+                strip_of_tiles(s, scope, strips, tile..tile + at_once);
             }
         }
     }

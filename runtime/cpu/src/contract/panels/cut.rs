@@ -41,6 +41,14 @@ pub(super) enum Columns {
     Kept,
 }
 
+/// Most panels whose sums are handed on together.
+pub(super) const TOGETHER: usize = 4;
+
+/// Words of panels that a first-level cache holds for several row tiles.
+fn near_words() -> usize {
+    machine().l1 / 2
+}
+
 /// What a job does.
 pub(super) struct Part {
     pub(super) batch: usize,
@@ -132,6 +140,13 @@ impl Cut {
     pub(super) fn keeps_rows(&self, threads: usize, plan: &Plan<'_>, rows: usize) -> bool {
         let again = self.column_parts > 1 && plan.batch.total * self.parts() > threads;
         self.halves == 1 && again && rows * plan.k.total <= held_words()
+    }
+
+    /// How many panels of `width` columns a row tile meets before it hands their sums on, where they are not packed one by one: what
+    /// that costs beside the sums is most where K is short, and a first-level cache holds several.
+    pub(super) fn together(&self, plan: &Plan<'_>, width: usize) -> usize {
+        let whole = self.is_handed_on && self.halves == 1 && plan.blocks() == 1;
+        if whole { (near_words() / (plan.k.total * width).max(1)).clamp(1, TOGETHER) } else { 1 }
     }
 
     /// As many parts as there are threads, or nearly so, in as many rows and columns of parts as make the largest one take the least time, with what

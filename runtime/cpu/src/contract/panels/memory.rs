@@ -24,27 +24,30 @@ pub(super) struct Memory {
     /// Words from panel to panel, 0 unless there is room for all.
     pub(super) strip: usize,
     pub(super) temp: *mut f32,
-    /// Sums: one tile, or all of the job if they wait.
+    /// Sums: those of a tile with some panels, or all of the job if they wait.
     pub(super) c: *mut f32,
-    /// Words from row to row of waiting sums.
+    /// Panels whose sums are handed on together.
+    pub(super) together: usize,
+    /// Words from row to row of sums.
     pub(super) pitch: usize,
     /// Where K is long, the sums of a tile in one block, and the words from waiting sums to what they lost.
     pub(super) long: Option<(*mut f32, usize)>,
 }
 
 impl Memory {
-    /// Regions for `a` words of an image and of the left operand, `rows` rows and `panels` panels of `width` columns, and a table
-    /// of places for each operand.
+    /// Regions for `a` words of an image and of the left operand, `rows` rows and `panels` panels of `width` columns, which the job
+    /// packs or finds, and a table of places for each operand.
     pub(super) fn new<'s>(
         scratch: &'s mut Scratch<Place>,
         (plan, cut): (&Plan<'_>, &Cut),
         a: usize,
         (rows, tile): (usize, usize),
-        (panels, width): (usize, usize),
+        (panels, width, packs): (usize, usize, bool),
     ) -> (Self, &'s mut [Place]) {
         let longest = plan.longest_block();
         let pitch = panels * width;
         let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
+        let together = if packs && strip == 0 { 1 } else { cut.together(plan, width) };
         let b = match plan.right {
             Right::Packed | Right::InPlace { .. } => {
                 let most = (longest * width).max(panels * strip).max(group_words().min(longest * pitch));
@@ -54,15 +57,16 @@ impl Memory {
         };
         let c = match (cut.halves, plan.blocks()) {
             (2, _) => 0,
-            (_, 1) => tile * width,
+            (_, 1) => tile * width * together,
             _ => rows * pitch,
         };
+        let pitch = if plan.blocks() == 1 { width * together } else { pitch };
         let (waiting, block) = if plan.is_long() { (2 * c, tile * width) } else { (c, 0) };
         let (base, table) = scratch.provide(a + b + TRANSPOSE + waiting + block, 2 * BLOCK, Place::NOWHERE);
         let temp = base.wrapping_add(a + b);
         let (b, sums) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
         let long = plan.is_long().then_some((sums.wrapping_add(waiting), c));
-        (Memory { a: base, a_step: 0, b, strip, temp, c: sums, pitch, long }, table)
+        (Memory { a: base, a_step: 0, b, strip, temp, c: sums, together, pitch, long }, table)
     }
 
     /// Lets sums be those from a row and column on of a matrix of `rows` rows, `pitch` apart, behind which is what long ones lose.
