@@ -717,18 +717,11 @@ fn depthwise_convolutions_and_their_gradients() {
         }
         println!("{round}: {c:?}");
         let [channels, multiplier] = c.channels;
-        let plane = |mut case: Case, words: usize| {
-            case.axes[4].1 = Role::Batch;
-            case.strides[4] = (multiplier * words) as isize;
-            case.strides[0] = (channels * multiplier * words) as isize;
-            case.words = c.batch * channels * multiplier * words;
-            case
-        };
-        check(&plane(c.forward(&mut random), c.out(0) * c.out(1)));
+        check(&c.by_planes(c.forward(&mut random), c.out(0) * c.out(1)));
         let swapped = Convolution { channels: [multiplier, channels], ..c };
         let image = swapped.image[0] * swapped.image[1];
-        check(&plane(swapped.input_gradient(&mut random), image));
-        check(&plane(swapped.input_gradient_of_flipped_filters(&mut random), image));
+        check(&c.by_planes(swapped.input_gradient(&mut random), image));
+        check(&c.by_planes(swapped.input_gradient_of_flipped_filters(&mut random), image));
         // Each channel of the image goes with one of the gradient.
         let mut case = Convolution { channels: [1, channels], ..c }.weight_gradient(&mut random);
         let image = c.image[0] * c.image[1];
@@ -737,6 +730,38 @@ fn depthwise_convolutions_and_their_gradients() {
         case.rhs.strides[0] = image as isize;
         case.rhs.strides[4] = (channels * image) as isize;
         check(&case);
+    }
+}
+
+impl Convolution {
+    /// A case of this convolution whose channels are planes of `words` words, each with filters of its own.
+    fn by_planes(&self, mut case: Case, words: usize) -> Case {
+        let [channels, multiplier] = self.channels;
+        case.axes[4].1 = Role::Batch;
+        case.strides[4] = (multiplier * words) as isize;
+        case.strides[0] = (channels * multiplier * words) as isize;
+        case.words = self.batch * channels * multiplier * words;
+        case
+    }
+}
+
+/// Planes of at least as many rows as are summed at a time, and filters of every height that there is a kernel for, which move by
+/// one or by two: rows and columns are left over.
+#[test]
+fn depthwise_filters_of_several_rows_at_a_time() {
+    let mut random = Random(23);
+    for round in 0..if cfg!(debug_assertions) { 12 } else { 120 } {
+        let c = Convolution {
+            batch: random.pick(&[1, 2]),
+            channels: [random.pick(&[1, 3]), random.pick(&[1, 2])],
+            image: [random.pick(&[15, 19, 26, 33]), random.pick(&[7, 14, 15, 29, 40])],
+            kernel: [random.pick(&[2, 3, 4, 5, 7]), random.pick(&[1, 2, 3, 5, 7])],
+            stride: 1 + round % 2,
+            padding: random.pick(&[0, 1, 2, 3]),
+            dilation: 1,
+        };
+        println!("{round}: {c:?}");
+        check(&c.by_planes(c.forward(&mut random), c.out(0) * c.out(1)));
     }
 }
 

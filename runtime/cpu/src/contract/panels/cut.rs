@@ -46,7 +46,7 @@ pub(super) const TOGETHER: usize = 4;
 
 /// Words of panels that a first-level cache holds for several row tiles.
 fn near_words() -> usize {
-    machine().l1 / 2
+    machine().l1 / 4 * 3
 }
 
 /// What a job does.
