@@ -182,9 +182,8 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let copied = gathered.map_or(0, |gathered| gathered.own_words());
         let packed = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
         let a = copied + packed;
-        let packs_panels = whole.1.is_null() && plan.right == Right::Packed;
-        let (mut memory, table) =
-            Memory::new(scratch, (plan, &cut), a, (rows, S::ROWS), (panels.len(), width, packs_panels));
+        let columns = (panels.len(), width, whole.1.is_null());
+        let (mut memory, table) = Memory::new(scratch, (plan, &cut), a, (rows, S::ROWS), columns);
         let right = plan.at_batch(&plan.rhs, batch);
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);

@@ -42,12 +42,13 @@ impl Memory {
         (plan, cut): (&Plan<'_>, &Cut),
         a: usize,
         (rows, tile): (usize, usize),
-        (panels, width, packs): (usize, usize, bool),
+        (panels, width, are_own): (usize, usize, bool),
     ) -> (Self, &'s mut [Place]) {
         let longest = plan.longest_block();
         let pitch = panels * width;
         let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
-        let together = if packs && strip == 0 { 1 } else { cut.together(plan, width) };
+        let one_by_one = are_own && plan.right == Right::Packed && strip == 0;
+        let together = if one_by_one { 1 } else { cut.together(plan, width) };
         let b = match plan.right {
             Right::Packed | Right::InPlace { .. } => {
                 let most = (longest * width).max(panels * strip).max(group_words().min(longest * pitch));
