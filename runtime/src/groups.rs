@@ -140,7 +140,7 @@ mod tests {
         offset: usize,
         repeats: &'static [(usize, usize)],
     ) -> ParameterSpec {
-        ParameterSpec { name, shape, offset, repeats, init: Init::Zeros, scales: None, trained: true }
+        ParameterSpec::new(name, shape, offset, repeats, Init::Zeros)
     }
 
     static SPEC: ModelSpec = ModelSpec {

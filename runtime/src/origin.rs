@@ -26,8 +26,8 @@ pub struct Origin {
     pub len: u64,
     /// FNV-1a of 64 bits over all of it but the parameters.
     pub hash: u64,
-    /// The numbers of the parameters that are in it, and their places.
-    pub tensors: &'static [(u32, Held)],
+    /// The numbers of the parameters that are in it, and their places: one, or one for each turn of a run of layers.
+    pub tensors: &'static [(u32, &'static [Held])],
     /// Those that the file does not hold as they are.
     pub constants: &'static [u8],
 }
@@ -43,6 +43,18 @@ pub struct Held {
     pub start: usize,
     /// The one behind its last.
     pub end: usize,
+}
+
+impl Held {
+    /// In the file.
+    pub const fn in_file(dtype: &'static str, start: usize, end: usize) -> Self {
+        Held { dtype, in_program: false, start, end }
+    }
+
+    /// Among the constants.
+    pub const fn in_program(dtype: &'static str, start: usize, end: usize) -> Self {
+        Held { dtype, in_program: true, start, end }
+    }
 }
 
 impl<T: Float> Weights<Cpu, T> {
@@ -77,11 +89,11 @@ impl<T: Float> Weights<Cpu, T> {
         for (parameter, held) in origin.tensors {
             let number = *parameter as usize;
             let spec = &self.spec.parameters[number];
-            let entry = Entry::of_place(spec.name.into(), spec.shape, held).ok_or_else(|| {
-                let reason = format!("`{}` is not where it is looked for", spec.name);
-                Error::Format { path: path.into(), reason }
-            })?;
-            for instance in self.spec.instances_of(number) {
+            for (instance, held) in self.spec.instances_of(number).zip(held.iter().cycle()) {
+                let entry = Entry::of_place(instance.name.as_str().into(), spec.shape, held).ok_or_else(|| {
+                    let reason = format!("`{}` is not where it is looked for", instance.name);
+                    Error::Format { path: path.into(), reason }
+                })?;
                 let words = self.pool.as_mut_slice();
                 let Some(scales) = &instance.scales else {
                     reader.read_numbers(&entry, instance.values_mut::<T>(words))?;
@@ -98,7 +110,7 @@ impl<T: Float> Weights<Cpu, T> {
 
 /// FNV-1a of all that stands between the parameters.
 fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> std::io::Result<u64> {
-    let held = origin.tensors.iter().map(|(_, held)| held).filter(|held| !held.in_program);
+    let held = origin.tensors.iter().flat_map(|(_, held)| *held).filter(|held| !held.in_program);
     let mut places: Vec<(u64, u64)> = held.map(|held| (held.start as u64, held.end as u64)).collect();
     places.sort_unstable();
     places.push((origin.len, origin.len));

@@ -44,6 +44,8 @@ pub struct ParameterSpec {
     pub offset: usize,
     /// For every `*`, outermost first, how many there are and how many elements lie between two.
     pub repeats: &'static [(usize, usize)],
+    /// What each turn of the innermost repeat is called instead of its index, where it is a run of layers of a file.
+    pub turns: &'static [&'static str],
     /// How values are drawn at first.
     pub init: Init,
     /// Of a parameter that is stored as integers of 8 bits, the number of the parameter that holds its scales: one for each
@@ -55,6 +57,32 @@ pub struct ParameterSpec {
 }
 
 impl ParameterSpec {
+    /// One that the optimiser updates, with floats.
+    pub const fn new(
+        name: &'static str,
+        shape: &'static [usize],
+        offset: usize,
+        repeats: &'static [(usize, usize)],
+        init: Init,
+    ) -> Self {
+        ParameterSpec { name, shape, offset, repeats, turns: &[], init, scales: None, trained: true }
+    }
+
+    /// The same with a name for each turn of the innermost repeat.
+    pub const fn of_turns(self, turns: &'static [&'static str]) -> Self {
+        ParameterSpec { turns, ..self }
+    }
+
+    /// The same as integers, with the number of the parameter that holds their scales.
+    pub const fn with_scales(self, scales: u32) -> Self {
+        ParameterSpec { scales: Some(scales), ..self }
+    }
+
+    /// The same as a companion.
+    pub const fn untrained(self) -> Self {
+        ParameterSpec { trained: false, ..self }
+    }
+
     /// The number of values of one parameter.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
@@ -95,7 +123,10 @@ impl ParameterSpec {
             name.push_str(prefix);
             if let Some(&(count, stride)) = repeats.next() {
                 below /= count.max(1);
-                name.push_str(&format!("{}", rest / below));
+                match self.turns.get(rest / below).filter(|_| repeats.len() == 0) {
+                    Some(turn) => name.push_str(turn),
+                    None => name.push_str(&format!("{}", rest / below)),
+                }
                 offset += rest / below * stride;
                 rest %= below;
             }
@@ -233,20 +264,21 @@ mod tests {
 
     #[test]
     fn repeats_are_named_outermost_first() {
-        let spec = ParameterSpec {
-            name: "stages.*.blocks.*.up.weight",
-            shape: &[4, 2],
-            offset: 128,
-            repeats: &[(2, 24), (3, 8)],
-            init: Init::Zeros,
-            scales: None,
-            trained: true,
-        };
+        let name = "stages.*.blocks.*.up.weight";
+        let spec = ParameterSpec::new(name, &[4, 2], 128, &[(2, 24), (3, 8)], Init::Zeros);
         let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();
         assert_eq!(all.len(), 6);
         assert_eq!(all[0], ("stages.0.blocks.0.up.weight".into(), 128));
         assert_eq!(all[2], ("stages.0.blocks.2.up.weight".into(), 144));
         assert_eq!(all[4], ("stages.1.blocks.1.up.weight".into(), 160));
+    }
+
+    #[test]
+    fn turns_have_names_of_their_own() {
+        let spec = ParameterSpec::new("stages.*.body.*", &[4], 64, &[(2, 8), (2, 4)], Init::Zeros).of_turns(&["a.w", "b.w"]);
+        let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();
+        assert_eq!(all[1], ("stages.0.body.b.w".into(), 68));
+        assert_eq!(all[2], ("stages.1.body.a.w".into(), 72));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Parameters as arrays: in come the words of a model's parameters, out come references of the types that their
 //! declarations say. Always: what is lent lies where the parameter lies, and no two references to be written overlap.
 
+use alloc::{vec, vec::Vec};
 use bytemuck::Pod;
 
 /// Nested arrays of a type that parameters have, in their row-major layout.
@@ -33,7 +34,7 @@ pub trait Reach {
     /// A reference to a parameter.
     type To<T: Typed>;
 
-    /// The parameter at `offset`, in elements; offsets ascend from call to call.
+    /// The parameter at `offset`, in elements; each once.
     fn take<T: Typed>(&mut self, offset: usize) -> Self::To<T>;
 }
 
@@ -68,15 +69,13 @@ impl<'m> Reach for Read<'m> {
 /// Parameters that are written.
 #[derive(Debug)]
 pub struct Write<'m> {
-    /// The bytes of those that have not been lent.
-    rest: &'m mut [u8],
-    /// The byte at which they start.
-    at: usize,
+    /// The bytes that have not been lent, in pieces, each with the place of its first.
+    pieces: Vec<(usize, &'m mut [u8])>,
 }
 
 impl<'m> Write<'m> {
     pub(crate) fn new(words: &'m mut [f32]) -> Self {
-        Write { rest: bytemuck::cast_slice_mut(words), at: 0 }
+        Write { pieces: vec![(0, bytemuck::cast_slice_mut(words))] }
     }
 }
 
@@ -85,9 +84,15 @@ impl<'m> Reach for Write<'m> {
 
     #[inline]
     fn take<T: Typed>(&mut self, offset: usize) -> &'m mut T {
-        let (rest, first) = (core::mem::take(&mut self.rest), size_of::<T::Element>() * offset);
-        let (taken, rest) = rest[first - self.at..].split_at_mut(size_of::<T>());
-        (self.rest, self.at) = (rest, first + taken.len());
+        let first = size_of::<T::Element>() * offset;
+        let end = first + size_of::<T>();
+        // Fields ascend but for parameters that are not trained, which lie behind all others.
+        let piece = self.pieces.iter().rposition(|(at, bytes)| *at <= first && end <= at + bytes.len());
+        let Some(piece) = piece else { unreachable!("each parameter is lent once") };
+        let (at, bytes) = self.pieces.swap_remove(piece);
+        let (before, bytes) = bytes.split_at_mut(first - at);
+        let (taken, behind) = bytes.split_at_mut(size_of::<T>());
+        self.pieces.extend([(at, before), (end, behind)]);
         bytemuck::from_bytes_mut(taken)
     }
 }
@@ -111,6 +116,17 @@ mod tests {
         (first[2], second[1]) = (-1.0, [-2.0]);
         assert!(none.is_empty());
         assert_eq!((words[3], words[9]), (-1.0, -2.0));
+    }
+
+    #[test]
+    fn arrays_are_lent_in_any_order() {
+        let mut words = [0f32; 12];
+        let mut write = Write::new(&mut words);
+        let behind: &mut [f32; 4] = write.take(8);
+        let before: &mut [f32; 3] = write.take(0);
+        let between: &mut [f32; 5] = write.take(3);
+        (behind[0], before[2], between[4]) = (3.0, 1.0, 2.0);
+        assert_eq!((words[2], words[7], words[8]), (1.0, 2.0, 3.0));
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub struct Param {
     pub ty: Type,
     /// The counts of the repeated blocks around it, outermost first, one for each `*`.
     pub stack: Vec<i64>,
+    /// What each turn of the innermost of these calls it, where that is a run of layers of a file: it stands for the last `*`.
+    pub turns: Vec<Turn>,
     /// How it starts.
     pub init: Init,
     /// Whether the optimiser updates it; companions (running statistics) have no gradient.
@@ -81,11 +83,51 @@ pub struct Param {
     pub span: Span,
 }
 
+/// A parameter of a layer of a file of which there are several.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// What files know it by.
+    pub name: String,
+    /// The field that it has where it is no part of a stack.
+    pub field: String,
+}
+
 impl Param {
     /// The type of the whole stack: the counts, then the shape.
     pub fn stacked(&self) -> Type {
         let counts = self.stack.iter().map(|&n| n.into());
         Type::new(self.ty.dtype, counts.chain(self.ty.shape.iter().cloned()).collect::<Vec<_>>())
+    }
+
+    /// What files know the one at these indices of the repeated blocks by.
+    pub fn instance(&self, at: &[i64]) -> String {
+        let mut indices = at.iter().enumerate();
+        let mut index = || {
+            let (depth, &index) = indices.next()?;
+            let turn = self.turns.get(index as usize).filter(|_| depth + 1 == self.stack.len());
+            Some(turn.map_or(index.to_string(), |turn| turn.name.clone()))
+        };
+        let part = |part: &str| match part.strip_suffix('*') {
+            Some(part) => format!("{part}{}", index().unwrap_or_default()),
+            None => part.to_owned(),
+        };
+        self.name.split_inclusive('*').map(part).collect()
+    }
+
+    /// The same for all of them, in the order of their places.
+    pub fn instances(&self) -> Vec<String> {
+        indices(&self.stack).iter().map(|at| self.instance(at)).collect()
+    }
+
+    /// The names with a `*` for each repeated block of the language, and the counts of these: one, or one for each turn of a run of
+    /// layers of a file.
+    pub fn named(&self) -> Vec<(String, &[i64])> {
+        match (self.name.rsplit_once('*'), self.stack.split_last()) {
+            (Some((before, behind)), Some((_, stack))) if !self.turns.is_empty() => {
+                self.turns.iter().map(|turn| (format!("{before}{}{behind}", turn.name), stack)).collect()
+            }
+            _ => vec![(self.name.clone(), &self.stack)],
+        }
     }
 
     /// The elements of the parameter pool that the stack takes, in which integers are several to an element.
@@ -96,6 +138,13 @@ impl Param {
     }
 }
 
+/// The indices of the parameters of a stack, in order.
+pub fn indices(counts: &[i64]) -> Vec<Vec<i64>> {
+    counts.iter().fold(vec![vec![]], |all, &count| {
+        all.iter().flat_map(|at| (0..count).map(move |k| [at.as_slice(), &[k]].concat())).collect()
+    })
+}
+
 /// Lets trained parameters of two axes or more be stored as integers, with parameters for their scales.
 pub fn scale(params: &mut Vec<Param>) {
     for k in 0..params.len() {
@@ -104,11 +153,12 @@ pub fn scale(params: &mut Vec<Param>) {
             continue;
         }
         let scaled = |name: &str| format!("{name}_scale");
-        let (name, mut fields) = (scaled(name), fields.clone());
+        let (name, mut fields, mut turns) = (scaled(name), fields.clone(), params[k].turns.clone());
+        turns.iter_mut().for_each(|turn| turn.field = scaled(&turn.field));
         fields.iter_mut().last().into_iter().for_each(|own| *own = scaled(own));
         let shape = ty.shape.iter().enumerate().map(|(axis, extent)| if axis == 0 { extent.clone() } else { 1.into() });
         let ty = Type::new(ty.dtype, shape.collect::<Vec<_>>());
-        let scales = Param { name, fields, ty, init: Init::Ones, trained: false, ..params[k].clone() };
+        let scales = Param { name, fields, ty, turns, init: Init::Ones, trained: false, ..params[k].clone() };
         params[k].scales = Some(ParamId(params.len() as u32));
         params.push(scales);
     }
@@ -336,8 +386,8 @@ pub struct Origin {
     pub len: u64,
     /// FNV-1a of all of it but the parameters.
     pub hash: u64,
-    /// The parameters that are in it, with their places.
-    pub tensors: Vec<(ParamId, Held)>,
+    /// The parameters that are in it, with their places: one for each turn of a run of layers.
+    pub tensors: Vec<(ParamId, Vec<Held>)>,
     /// Those that the file does not hold as they are.
     pub constants: Vec<u8>,
 }

@@ -10,7 +10,7 @@ use super::names::Names;
 use super::node::Node;
 use super::operand::{Known, Operand};
 use super::operators::{self, Operator};
-use super::params::{Declared, Params};
+use super::params::{Declared, Params, Weight};
 use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use super::{Failure, Refusal, element, fold, symbolic};
 use crate::ir::graph::Memory;
@@ -47,14 +47,14 @@ pub struct Imported {
     /// The parameters that it reads.
     pub params: Vec<Param>,
     /// What they are.
-    pub tensors: Vec<Rc<Known>>,
+    pub tensors: Vec<Weight>,
     /// Their type.
     pub float: DType,
 }
 
 impl Imported {
     /// The model that has nothing else, and what its parameters are.
-    pub fn model(self, name: &str) -> (Model, Vec<Rc<Known>>) {
+    pub fn model(self, name: &str) -> (Model, Vec<Weight>) {
         let precision = if self.float == DType::F64 { Precision::F64 } else { Precision::default() };
         let model = Model {
             name: Ident::new(name, Span::call_site()),
@@ -90,7 +90,7 @@ pub fn import(bytes: Bytes, bound: &Bound, span: Span) -> Result<Imported, Vec<R
     let read = |float| Importer::new(&file, budget(), bound, span, float).read(graph);
     let imported = read(DType::F32)?;
     // Parameters have one type, and f64 holds all.
-    let is_wide = imported.tensors.iter().any(|known| known.ty.dtype == DType::F64);
+    let is_wide = imported.tensors.iter().any(|weight| weight.is_of(DType::F64));
     if is_wide { read(DType::F64) } else { Ok(imported) }
 }
 

@@ -16,6 +16,7 @@ mod operand;
 mod operators;
 mod params;
 pub mod proto;
+mod roll;
 mod symbolic;
 mod weights;
 
@@ -23,6 +24,6 @@ pub use element::tensor;
 pub use export::{Exported, export};
 pub use failure::{Failure, Refusal};
 pub use import::{Bound, Imported, import};
-pub use operand::Known;
 pub use operators::names as operators;
+pub use params::Weight;
 pub use weights::origin;

@@ -43,7 +43,7 @@ pub(super) struct Dims {
 /// A tensor that is known at build time. That of an initialiser is decoded when its elements are asked for, as those of weights are
 /// not while a graph is read.
 #[derive(Debug)]
-pub struct Known {
+pub(super) struct Known {
     /// What the file calls it, where it is an initialiser or a constant that is as large as one; empty for what was computed.
     pub(super) name: String,
     /// Its type.
@@ -136,7 +136,7 @@ impl Known {
     }
 
     /// Its elements, on which no decision is to depend.
-    pub fn elements(&self) -> &Tensor {
+    pub(super) fn elements(&self) -> &Tensor {
         self.tensor.get_or_init(|| match element::tensor(&self.proto) {
             Ok(tensor) => tensor,
             Err(why) => unreachable!("it was checked: {why}"),

@@ -7,8 +7,8 @@
 use super::names::Names;
 use super::node::Made;
 use super::operand::{Known, Operand};
-use super::symbolic;
-use crate::ir::model::{Init, Param, ParamId};
+use super::{roll, symbolic};
+use crate::ir::model::{Init, Param, ParamId, Turn};
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Graph, Kind, Type, Value};
 use crate::ops::Builder;
@@ -32,9 +32,31 @@ pub(super) struct Declared {
     /// As the model declares them.
     pub(super) params: Vec<Param>,
     /// What they are, in their order.
-    pub(super) tensors: Vec<Rc<Known>>,
+    pub(super) tensors: Vec<Weight>,
     /// Those that have been read, by the address of what is known.
     read: BTreeMap<usize, Read>,
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug)]
+pub struct Weight {
+    /// One tensor of the file, or one for each turn of a region that reads a stack of them.
+    pub(super) turns: Vec<Rc<Known>>,
+}
+
+impl Weight {
+    /// Its elements: those of a stack along an axis in front.
+    pub fn elements(&self) -> Tensor {
+        match self.turns.as_slice() {
+            [only] => only.elements().clone(),
+            all => Tensor::stack(&all.iter().map(|known| known.elements()).collect::<Vec<&Tensor>>()),
+        }
+    }
+
+    /// Whether they are such.
+    pub(super) fn is_of(&self, dtype: DType) -> bool {
+        self.turns.iter().any(|known| known.ty.dtype == dtype)
+    }
 }
 
 /// A known tensor that has been read.
@@ -152,12 +174,13 @@ impl Declared {
     fn declare(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, name: &str, trained: bool) -> Value {
         let id = ParamId(self.params.len() as u32);
         let ty = Type::new(self.float, known.ty.shape.clone());
-        self.tensors.push(known.clone());
+        self.tensors.push(Weight { turns: vec![known.clone()] });
         self.params.push(Param {
             fields: vec![],
             name: name.to_owned(),
             ty: ty.clone(),
             stack: vec![],
+            turns: vec![],
             init: Init::Zeros,
             trained,
             scales: None,
@@ -167,44 +190,73 @@ impl Declared {
         b.graph.push(Kind::Param(id), vec![], Some(ty), b.span)
     }
 
-    /// A graph without what none of its results needs; of the parameters those are left that it reads, and have names then.
+    /// A graph without what none of its results needs, and with regions for layers that are alike; of the parameters those are left
+    /// that it reads, and have names then.
     pub(super) fn finished(&mut self, graph: Graph) -> Graph {
-        let mut live = vec![false; graph.nodes.len()];
-        graph.outputs.iter().for_each(|output| live[output.0 as usize] = true);
-        for value in graph.values().rev() {
-            if live[value.0 as usize] {
-                graph.node(value).args.iter().for_each(|arg| live[arg.0 as usize] = true);
-            }
-        }
-        let (mut made, mut new, mut ids) = (Graph::default(), vec![], BTreeMap::new());
-        for (mut node, live) in graph.nodes.into_iter().zip(live) {
-            // Arguments stay, as callers give them.
-            if !live && !matches!(node.kind, Kind::Input(_)) {
-                new.push(Value(u32::MAX));
-                continue;
-            }
-            node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
-            renumber(&mut node.kind, &mut ids);
-            made.nodes.push(node);
-            new.push(Value(made.nodes.len() as u32 - 1));
-        }
-        made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
+        let (mut made, mut ids) = (pruned(graph), BTreeMap::new());
+        made.nodes.iter_mut().for_each(|node| renumber(&mut node.kind, &mut ids));
         let mut old: Vec<(ParamId, ParamId)> = ids.into_iter().map(|(old, new)| (new, old)).collect();
         old.sort_unstable();
         self.params = old.iter().map(|(_, old)| self.params[old.0 as usize].clone()).collect();
         self.tensors = old.iter().map(|(_, old)| self.tensors[old.0 as usize].clone()).collect();
         name(&mut self.params, &self.tensors);
-        made
+        let (made, stacks) = roll::rolled(made, &self.params);
+        self.stack(&stacks);
+        pruned(made)
     }
+
+    /// Makes parameters of those that they consist of: one, or one for each turn.
+    fn stack(&mut self, stacks: &[Vec<ParamId>]) {
+        let turn = |id: &ParamId| {
+            let Param { name, fields, .. } = &self.params[id.0 as usize];
+            Turn { name: name.clone(), field: fields.concat() }
+        };
+        let stacked = |ids: &Vec<ParamId>| {
+            let first = self.params[ids[0].0 as usize].clone();
+            match ids.len() {
+                1 => first,
+                n => Param { name: "*".into(), stack: vec![n as i64], turns: ids.iter().map(turn).collect(), ..first },
+            }
+        };
+        let params = stacks.iter().map(stacked).collect();
+        let tensor = |id: &ParamId| self.tensors[id.0 as usize].turns.iter().cloned();
+        self.tensors = stacks.iter().map(|ids| Weight { turns: ids.iter().flat_map(tensor).collect() }).collect();
+        self.params = params;
+    }
+}
+
+/// A graph without what none of its results needs.
+fn pruned(graph: Graph) -> Graph {
+    let mut live = vec![false; graph.nodes.len()];
+    graph.outputs.iter().for_each(|output| live[output.0 as usize] = true);
+    for value in graph.values().rev() {
+        if live[value.0 as usize] {
+            graph.node(value).args.iter().for_each(|arg| live[arg.0 as usize] = true);
+        }
+    }
+    let (mut made, mut new) = (Graph::default(), vec![]);
+    for (mut node, live) in graph.nodes.into_iter().zip(live) {
+        // Arguments stay, as callers give them.
+        if !live && !matches!(node.kind, Kind::Input(_)) {
+            new.push(Value(u32::MAX));
+            continue;
+        }
+        node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
+        made.nodes.push(node);
+        new.push(Value(made.nodes.len() as u32 - 1));
+    }
+    made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
+    made
 }
 
 /// Names parameters: first what the file calls so, then what has no name there or cannot keep it, so that no name of the file is
 /// another one's.
-fn name(params: &mut [Param], tensors: &[Rc<Known>]) {
+fn name(params: &mut [Param], tensors: &[Weight]) {
     let (mut names, mut fields) = (Names::default(), Names::default());
     let is_own =
         |param: &Param, known: &Known| !param.name.is_empty() && param.name == known.name && !param.name.contains('*');
-    let (own, others): (Vec<usize>, Vec<usize>) = (0..params.len()).partition(|&k| is_own(&params[k], &tensors[k]));
+    let (own, others): (Vec<usize>, Vec<usize>) =
+        (0..params.len()).partition(|&k| tensors[k].turns.iter().all(|known| is_own(&params[k], known)));
     for k in own.into_iter().chain(others) {
         let param = &mut params[k];
         let wanted = if param.name.is_empty() { format!("constant_{k}") } else { param.name.replace('*', "_") };

@@ -5,6 +5,7 @@
 
 use super::Refusal;
 use super::operand::Known;
+use super::params::Weight;
 use crate::ir::model::{Held, Origin};
 use crate::ir::{DType, Model, ParamId};
 use proc_macro2::Literal;
@@ -17,19 +18,20 @@ const MOST: usize = 1 << 20;
 ///
 /// # Errors
 /// Where weights are held in a way that has no place in the file.
-pub fn origin(model: &Model, tensors: &[Rc<Known>], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
+pub fn origin(model: &Model, tensors: &[Weight], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
     let (name, len) = (model.name.to_string(), bytes.len() as u64);
     let mut origin = Origin { name, file, len, hash: 0, tensors: vec![], constants: vec![] };
-    for (number, (param, known)) in model.params.iter().zip(tensors).enumerate() {
-        let held = match known.place(bytes) {
+    for (number, (param, weight)) in model.params.iter().zip(tensors).enumerate() {
+        let mut held = |known: &Rc<Known>| match known.place(bytes) {
             Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },
             None => constant(&mut origin.constants, param.ty.dtype, known),
         };
+        let held = weight.turns.iter().map(&mut held).collect();
         if origin.constants.len() > MOST {
             let reason = format!(
                 "the elements of `{}` are no raw data of the file, or decide what the program is, and with those of others like it \
                  they are more than the {MOST} bytes that a program holds",
-                param.name
+                param.instances()[0]
             );
             return Err(Refusal::of_file(reason));
         }
@@ -52,9 +54,9 @@ fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Held {
 }
 
 /// FNV-1a of 64 bits over all of a file but the weights: a file with the same structure has the same places.
-fn hash(bytes: &[u8], tensors: &[(ParamId, Held)]) -> u64 {
+fn hash(bytes: &[u8], tensors: &[(ParamId, Vec<Held>)]) -> u64 {
     let mut places: Vec<(usize, usize)> = {
-        let held = tensors.iter().map(|(_, held)| held).filter(|held| !held.in_program);
+        let held = tensors.iter().flat_map(|(_, held)| held).filter(|held| !held.in_program);
         held.map(|held| (held.start, held.end)).collect()
     };
     places.sort_unstable();

@@ -16,15 +16,7 @@ use alloc::{
 use precast_cpu::Words;
 use std::fs;
 
-const QUERY: ParameterSpec = ParameterSpec {
-    name: "blocks.*.query.weight",
-    shape: &[2],
-    offset: 0,
-    repeats: &[(2, 2)],
-    init: Init::Zeros,
-    scales: None,
-    trained: true,
-};
+const QUERY: ParameterSpec = ParameterSpec::new("blocks.*.query.weight", &[2], 0, &[(2, 2)], Init::Zeros);
 const NORM: ParameterSpec = ParameterSpec { name: "norm.weight", offset: 64, repeats: &[], ..QUERY };
 static SPEC: ModelSpec =
     ModelSpec { name: "Net", parameters: &[QUERY, NORM], pool_len: 128, states: &[], session: &[] };

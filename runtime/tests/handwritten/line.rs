@@ -275,7 +275,8 @@ mod plan {
         repeats: &'static [(usize, usize)],
         init: rt::Init,
     ) -> rt::ParameterSpec {
-        rt::ParameterSpec { name, shape, offset, repeats, init, scales: None, trained: offset < 192 }
+        let spec = rt::ParameterSpec::new(name, shape, offset, repeats, init);
+        if offset < 192 { spec } else { spec.untrained() }
     }
 
     static SPEC: rt::ModelSpec = rt::ModelSpec {

@@ -5,7 +5,9 @@ use super::lex::{Cursor, Token};
 use super::{field_names, prims};
 use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
-use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, Signature, State, StateId, Wgsl};
+use crate::ir::model::{
+    Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, Signature, State, StateId, Turn, Wgsl,
+};
 use crate::ir::precision::{Precision, Storage};
 use crate::ir::prim::Scalar;
 use crate::ir::{
@@ -179,7 +181,18 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
     };
     let fields = field_names(if read.find("fields").is_some() { read.text("fields")? } else { &name });
     let offset = read.index("offset")?;
-    Ok(Param { name, fields, ty, stack, init, trained, scales, offset, span: Span::call_site() })
+    let turns = if read.find("turns").is_some() { turns(read.get("turns")?)? } else { vec![] };
+    Ok(Param { name, fields, ty, stack, turns, init, trained, scales, offset, span: Span::call_site() })
+}
+
+/// The names and fields of the parameters of turns.
+fn turns(datum: &Datum) -> Result<Vec<Turn>, String> {
+    let Datum::List(texts) = datum else { return Err(format!("turns={datum}")) };
+    let turn = |pair: &[Datum]| match pair {
+        [Datum::Text(name), Datum::Text(field)] => Ok(Turn { name: name.clone(), field: field.clone() }),
+        _ => Err(format!("turns={datum}")),
+    };
+    texts.chunks(2).map(turn).collect()
 }
 
 fn state(cursor: &mut Cursor) -> Result<State, String> {

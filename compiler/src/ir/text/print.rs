@@ -4,7 +4,7 @@ use super::datum::{Datum, Fields};
 use super::{field_names, prims};
 use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
-use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
+use crate::ir::model::{Binder, Effect, Init, NamedDim, Results, Turn};
 use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
@@ -148,6 +148,10 @@ impl Listed<'_> {
         ];
         if param.fields != field_names(&param.name) {
             fields.push(("fields".to_owned(), Datum::Text(param.fields.join("."))));
+        }
+        if !param.turns.is_empty() {
+            let turn = |turn: &Turn| [&turn.name, &turn.field].map(|text| Datum::Text(text.clone()));
+            fields.push(("turns".to_owned(), Datum::List(param.turns.iter().flat_map(turn).collect())));
         }
         if let Some(scales) = param.scales {
             fields.push(("scales".to_owned(), Datum::number(i64::from(scales.0))));

@@ -30,7 +30,7 @@ use crate::ir::model::{ParamId, Results};
 use crate::ir::{DType, Dim, Function, Model, Type};
 use crate::oracle::{Data, Tensor};
 use value::Made;
-use writer::{Writer, instances};
+use writer::Writer;
 
 /// The version of the operators: the first with operators on bits.
 const OPSET: i64 = 18;
@@ -55,9 +55,10 @@ impl Exported {
     pub fn with_parameters(mut self, model: &Model, values: &[Tensor]) -> ModelProto {
         for id in self.params {
             let (param, all) = (model.param(id), &values[id.0 as usize].data);
-            let count = all.len() / instances(&param.name, &param.stack).len().max(1);
+            let names = param.instances();
+            let count = all.len() / names.len().max(1);
             let dtype = model.stored_as(param);
-            for (k, name) in instances(&param.name, &param.stack).into_iter().enumerate() {
+            for (k, name) in names.into_iter().enumerate() {
                 let raw_data = bytes(&all.part(k * count, count), dtype).into();
                 let dims = param.ty.shape.iter().filter_map(Dim::as_const).collect();
                 let tensor =

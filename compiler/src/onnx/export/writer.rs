@@ -5,7 +5,7 @@ use super::dims::Known;
 use super::elements::{bytes, carrier};
 use super::value::{Made, Thin};
 use crate::ir::limits::INTEGER;
-use crate::ir::model::{Argument, NamedDim, ParamId};
+use crate::ir::model::{Argument, NamedDim, Param, ParamId, indices};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Node, Type, Value};
 use crate::onnx::element;
@@ -68,30 +68,9 @@ impl<'g> Call<'g> {
     }
 }
 
-/// The indices of the parameters of a stack, in order.
-fn indices(counts: &[i64]) -> Vec<Vec<i64>> {
-    counts.iter().fold(vec![vec![]], |all, &count| {
-        all.iter().flat_map(|at| (0..count).map(move |k| [at.as_slice(), &[k]].concat())).collect()
-    })
-}
-
-/// The name of a parameter of a stack.
-fn instance(name: &str, at: &[i64]) -> String {
-    let mut numbers = at.iter();
-    let mut number = || numbers.next().map(i64::to_string).unwrap_or_default();
-    name.split_inclusive('*')
-        .map(|part| part.strip_suffix('*').map_or(part.into(), |part| format!("{part}{}", number())))
-        .collect()
-}
-
-/// The names of the parameters of a stack, in the order of their places.
-pub(super) fn instances(name: &str, counts: &[i64]) -> Vec<String> {
-    indices(counts).iter().map(|at| instance(name, at)).collect()
-}
-
 impl<'m> Writer<'m> {
     pub(super) fn new(model: &'m Model, function: &'m Function) -> Writer<'m> {
-        let all = model.params.iter().flat_map(|param| instances(&param.name, &param.stack));
+        let all = model.params.iter().flat_map(Param::instances);
         let mut writer = Writer {
             model,
             args: &function.args,
@@ -347,7 +326,7 @@ impl<'m> Writer<'m> {
             self.params.push(id);
         }
         let param = self.model.param(id);
-        let (stored, name) = (self.model.stored_as(param), instance(&param.name, at));
+        let (stored, name) = (self.model.stored_as(param), param.instance(at));
         if stored == param.ty.dtype {
             return name;
         }

@@ -41,7 +41,11 @@ fn fields(of: &Fields, models: &[Model]) -> TokenStream {
     }
     let fields = of.fields.iter().map(|(name, text, layer)| {
         let params = params.get(name.to_string().as_str()).into_iter().flatten();
-        let list: String = params.map(|param| format!("\n- `{}: {}`", param.name, param.stacked())).collect();
+        let stacked = |param: &Param, (name, stack): (String, &[i64])| {
+            format!("\n- `{name}: {}`", Param { stack: stack.to_vec(), ..param.clone() }.stacked())
+        };
+        let list: String =
+            params.flat_map(|param| param.named().into_iter().map(|named| stacked(param, named))).collect();
         let doc = format!("`{name}: {text}`\n{list}");
         let ty = layer.as_ref().map_or(quote!(()), |layer| quote!(__reference::layers::#layer));
         let name = written(name);

@@ -12,16 +12,18 @@ impl Instances<'_, '_> {
         if self.report_scales(diags) || !self.renamed {
             return;
         }
-        let params: Vec<_> = self.params.iter().map(|param| (param.name.as_str(), param.stack.as_slice())).collect();
+        let params: Vec<_> = self.params.iter().enumerate().flat_map(|(k, param)| param.named().into_iter().map(move |named| (k, named))).collect();
+        let own: Vec<Stacked<'_>> = params.iter().map(|(_, (name, stack))| (name.as_str(), *stack)).collect();
         let states: Vec<_> = self.states.iter().map(|state| (state.name.as_str(), state.stack.as_slice())).collect();
         let mut report = |span, message| {
             let report = Diagnostic::new(Code::DuplicateName, Place::from(span), message);
             diags.push(report.help("give the field another `#[name = \"…\"]`"));
         };
-        if let Some((first, second)) = alike(&params) {
-            let (first, second) = (&self.params[first], &self.params[second]);
+        if let Some((first, second)) = alike(&own) {
+            let ((first, _), (second, (name, _))) = (&params[first], &params[second]);
+            let (first, second) = (&self.params[*first], &self.params[*second]);
             let fields = (first.fields.join("."), second.fields.join("."));
-            report(second.span, format!("`{}` and `{}` are both `{}` in files", fields.0, fields.1, second.name));
+            report(second.span, format!("`{}` and `{}` are both `{name}` in files", fields.0, fields.1));
         }
         if let Some((_, second)) = alike(&states) {
             let second = &self.states[second];

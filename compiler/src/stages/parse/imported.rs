@@ -39,10 +39,8 @@ impl Instances<'_, '_> {
         for of in &model.params {
             let fields = self.fields.iter().chain(&of.fields).cloned().collect();
             let name = format!("{}.{}", self.path, of.name);
-            match self.declare(
-                Param { name, fields, stack: self.stack.clone(), span: field.name.span(), ..of.clone() },
-                diags,
-            ) {
+            let stack = [self.stack.as_slice(), &of.stack].concat();
+            match self.declare(Param { name, fields, stack, span: field.name.span(), ..of.clone() }, diags) {
                 Some(id) => params.push(id),
                 None => return FieldInstance::Unknown,
             }
@@ -74,8 +72,8 @@ impl Instances<'_, '_> {
         let mut all: Vec<(&Rc<Model>, Origin)> = vec![];
         for ImportedInstance { model, params, .. } in self.imported.iter().map(|one| &**one) {
             for origin in model.origins.iter().filter(|origin| !origin.tensors.is_empty()) {
-                let own = |(id, held): &(ParamId, Held)| (params[id.0 as usize], *held);
-                let tensors: Vec<(ParamId, Held)> = origin.tensors.iter().map(own).collect();
+                let own = |(id, held): &(ParamId, Vec<Held>)| (params[id.0 as usize], held.clone());
+                let tensors: Vec<(ParamId, Vec<Held>)> = origin.tensors.iter().map(own).collect();
                 match all.iter_mut().find(|(other, _)| Rc::ptr_eq(other, model)) {
                     Some((_, known)) => known.tensors.extend(tensors),
                     None => all.push((model, Origin { tensors, ..origin.clone() })),

@@ -398,7 +398,8 @@ impl<'d, 'p> Instances<'d, 'p> {
         let own = Some(of.name.to_owned()).filter(|own| !own.is_empty());
         let fields = self.fields.iter().cloned().chain(own).collect();
         let (init, trained) = (of.init, of.trained);
-        self.declare(Param { name, fields, ty, stack, init, trained, scales: None, offset: 0, span }, diags)
+        let turns = vec![];
+        self.declare(Param { name, fields, ty, stack, turns, init, trained, scales: None, offset: 0, span }, diags)
     }
 
     /// The number of a parameter; `None` after a report.

@@ -81,10 +81,14 @@ fn item(origin: &Origin) -> TokenStream {
     let Origin { name, file: _, len, hash, tensors, constants } = origin;
     let (len, hash) = (Literal::u64_unsuffixed(*len), Literal::u64_unsuffixed(*hash));
     let constants = Literal::byte_string(constants);
-    let tensors = tensors.iter().map(|(ParamId(parameter), Held { dtype, in_program, start, end })| {
+    let held = |Held { dtype, in_program, start, end }: &Held| {
         let [start, end] = [start, end].map(|at| Literal::usize_unsuffixed(*at));
-        let (parameter, dtype) = (Literal::u32_unsuffixed(*parameter), dtype.name_in_files());
-        quote!((#parameter, rt::Held { dtype: #dtype, in_program: #in_program, start: #start, end: #end }))
+        let (dtype, place) = (dtype.name_in_files(), if *in_program { quote!(in_program) } else { quote!(in_file) });
+        quote!(rt::Held::#place(#dtype, #start, #end))
+    };
+    let tensors = tensors.iter().map(|(ParamId(parameter), all)| {
+        let (parameter, all) = (Literal::u32_unsuffixed(*parameter), all.iter().map(held));
+        quote!((#parameter, &[#(#all),*]))
     });
     quote!(rt::Origin { name: #name, len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
 }

@@ -83,13 +83,6 @@ fn parameter(model: &Model, param: &Param) -> TokenStream {
     let Param { name, trained, .. } = param;
     let shape = extents(param).map(Literal::usize_unsuffixed);
     let (offset, init) = (Literal::usize_unsuffixed(model.first(param)), init(param));
-    let scales = match param.scales {
-        Some(ParamId(scales)) => {
-            let scales = Literal::u32_unsuffixed(scales);
-            quote!(::core::option::Option::Some(#scales))
-        }
-        None => quote!(::core::option::Option::None),
-    };
     let mut stride = extents(param).product::<usize>();
     let mut repeats: Vec<TokenStream> = vec![];
     for count in counts(param).rev() {
@@ -97,17 +90,14 @@ fn parameter(model: &Model, param: &Param) -> TokenStream {
         repeats.insert(0, quote!((#n, #step)));
         stride *= count;
     }
-    quote! {
-        rt::ParameterSpec {
-            name: #name,
-            shape: &[#(#shape),*],
-            offset: #offset,
-            repeats: &[#(#repeats),*],
-            init: #init,
-            trained: #trained,
-            scales: #scales,
-        }
-    }
+    let turns = param.turns.iter().map(|turn| &turn.name);
+    let turns = (!param.turns.is_empty()).then(|| quote!(.of_turns(&[#(#turns),*])));
+    let scales = param.scales.map(|ParamId(scales)| {
+        let scales = Literal::u32_unsuffixed(scales);
+        quote!(.with_scales(#scales))
+    });
+    let companion = (!trained).then(|| quote!(.untrained()));
+    quote!(rt::ParameterSpec::new(#name, &[#(#shape),*], #offset, &[#(#repeats),*], #init) #turns #scales #companion)
 }
 
 fn state(model: &Model, state: &State) -> TokenStream {

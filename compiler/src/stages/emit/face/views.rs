@@ -8,9 +8,10 @@ use crate::ir::model::Param;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-/// A field: a parameter, or more fields.
+/// A field: a parameter, one turn of a run of layers of a file, or more fields.
 enum Field<'m> {
     Param(&'m Param),
+    Turn(&'m Param, usize),
     Fields(Vec<(&'m str, Field<'m>)>),
 }
 
@@ -76,24 +77,33 @@ pub(super) fn structs(model: &Model) -> TokenStream {
 fn fields(model: &Model) -> Vec<(&str, Field<'_>)> {
     let mut all = vec![];
     for param in &model.params {
-        let path: Vec<&str> = param.fields.iter().map(String::as_str).collect();
-        add(&mut all, &path, param);
+        let mut path: Vec<&str> = param.fields.iter().map(String::as_str).collect();
+        // In a repeated block those of a turn are apart from each other: there they are a stack, by the name of the first.
+        if param.turns.is_empty() || param.stack.len() > 1 {
+            add(&mut all, &path, &|| Field::Param(param));
+            continue;
+        }
+        for (number, turn) in param.turns.iter().enumerate() {
+            path.pop();
+            path.push(&turn.field);
+            add(&mut all, &path, &|| Field::Turn(param, number));
+        }
     }
     all
 }
 
-fn add<'m>(all: &mut Vec<(&'m str, Field<'m>)>, path: &[&'m str], param: &'m Param) {
+fn add<'m>(all: &mut Vec<(&'m str, Field<'m>)>, path: &[&'m str], field: &dyn Fn() -> Field<'m>) {
     match path {
         [] => {}
         // Two fields of one name were reported; one stands for both.
         [last] if all.iter().any(|(name, _)| name == last) => {}
-        [last] => all.push((last, Field::Param(param))),
+        [last] => all.push((last, field())),
         [first, rest @ ..] => match all.iter_mut().find(|(name, _)| name == first) {
-            Some((_, Field::Fields(inner))) => add(inner, rest, param),
-            Some((_, Field::Param(_))) => {}
+            Some((_, Field::Fields(inner))) => add(inner, rest, field),
+            Some((_, Field::Param(_) | Field::Turn(..))) => {}
             None => {
                 let mut inner = vec![];
-                add(&mut inner, rest, param);
+                add(&mut inner, rest, field);
                 all.push((first, Field::Fields(inner)));
             }
         },
@@ -104,7 +114,7 @@ fn add<'m>(all: &mut Vec<(&'m str, Field<'m>)>, path: &[&'m str], param: &'m Par
 fn shapes<'m>(fields: &[(&'m str, Field<'m>)]) -> Vec<Vec<&'m str>> {
     let mut all: Vec<Vec<&str>> = vec![];
     let inner = fields.iter().filter_map(|(_, field)| match field {
-        Field::Param(_) => None,
+        Field::Param(_) | Field::Turn(..) => None,
         Field::Fields(inner) => Some(inner),
     });
     for inner in inner {
@@ -135,8 +145,8 @@ fn struct_of(fields: &[(&str, Field<'_>)], shapes: &[Vec<&str>], model: &Model) 
 
 fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model, rt: &TokenStream) -> TokenStream {
     match field {
-        Field::Param(param) => {
-            let ty = param.stacked();
+        Field::Param(param) | Field::Turn(param, _) => {
+            let ty = if matches!(field, Field::Param(_)) { param.stacked() } else { param.ty.clone() };
             let extents = ty.shape.iter().rev().map(|dim| Literal::i64_unsuffixed(dim.as_const().unwrap_or_default()));
             let ty = extents.fold(super::parameters(model.stored_as(param), rt), |inner, n| quote!([#inner; #n]));
             quote_spanned!(Span::mixed_site()=> R::To<#ty>)
@@ -153,6 +163,11 @@ fn value(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream 
     match field {
         Field::Param(param) => {
             let offset = Literal::usize_unsuffixed(model.first(param));
+            quote_spanned!(Span::mixed_site()=> pool.take(#offset))
+        }
+        Field::Turn(param, number) => {
+            let each = param.ty.count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+            let offset = Literal::usize_unsuffixed(model.first(param) + number * each);
             quote_spanned!(Span::mixed_site()=> pool.take(#offset))
         }
         Field::Fields(fields) => {
