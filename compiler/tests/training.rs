@@ -38,6 +38,7 @@ fn regression(rule: &str) -> Model {
         fields: vec![name.into()],
         ty: f32s(shape),
         stack: vec![],
+        turns: vec![],
         init: Init::Zeros,
         trained: true,
         scales: None,

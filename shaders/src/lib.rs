@@ -88,6 +88,7 @@ blocks! {
     neg_64
     not_a_number
     outer_add
+    outer_adds
     pow_f32
     power_of_two
     quadrant

@@ -13,6 +13,7 @@ use super::ty::DType;
 use super::workgroup::Sides;
 
 /// An operand of a contraction as a GPU sees it.
+#[derive(Clone, Copy)]
 pub struct Reading<'k> {
     kernel: &'k Kernel,
     operands: [&'k Operand; 2],

@@ -17,7 +17,7 @@ use precast_compiler::onnx::proto::{
     AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use precast_compiler::onnx::{Bound, Imported, Known, Refusal, import, operators};
+use precast_compiler::onnx::{Bound, Imported, Refusal, Weight, import, operators};
 use precast_compiler::oracle::{self, Data, Env, Tensor};
 use proc_macro2::Span;
 use prost::Message;
@@ -75,7 +75,7 @@ fn floats(name: &str, dims: &[i64], numbers: &[f32]) -> TensorProto {
 /// What a model gives for these arguments, by the oracle.
 fn results(model: &ModelProto, args: Vec<Tensor>) -> Vec<Tensor> {
     let (model, known) = read(model).unwrap().model("Model");
-    let of_type = |(known, dtype): (&Known, _)| {
+    let of_type = |(known, dtype): (&Weight, _)| {
         Tensor::new(known.elements().shape.clone(), Data::Float(dtype, known.elements().data.numbers()))
     };
     let params = known.iter().zip(&model.params).map(|(known, param)| of_type((known, param.ty.dtype))).collect();

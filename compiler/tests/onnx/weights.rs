@@ -54,10 +54,10 @@ fn what_weights_are_computed_to_stays_in_the_graph() {
         let (names, origin) = placed(&model(nodes, vec![x(&[2, SIDE])], &["y"], vec![weight, scale.clone()]));
         let origin = origin.unwrap();
         assert_eq!(names, named(&[("w", trained)]), "{dtype}");
-        assert!(origin.constants.is_empty() && !origin.tensors[0].1.in_program);
-        assert_eq!(origin.tensors[0].1.dtype, dtype);
+        assert!(origin.constants.is_empty() && !origin.tensors[0].1[0].in_program);
+        assert_eq!(origin.tensors[0].1[0].dtype, dtype);
         assert_eq!(
-            origin.tensors[0].1.end - origin.tensors[0].1.start,
+            origin.tensors[0].1[0].end - origin.tensors[0].1[0].start,
             (SIDE * SIDE) as usize * dtype.bits() as usize / 8
         );
     }
@@ -74,7 +74,7 @@ fn large_tensors_of_constant_nodes_are_weights() {
     ];
     let (names, origin) = placed(&model(nodes, vec![x(&[2, SIDE])], &["y"], vec![]));
     assert_eq!(names, named(&[("layer.weight", true)]));
-    assert!(!origin.unwrap().tensors[0].1.in_program);
+    assert!(!origin.unwrap().tensors[0].1[0].in_program);
 }
 
 /// TensorFlow's exporter writes scales of an image as a vector.
@@ -105,7 +105,7 @@ fn what_decides_a_shape_is_part_of_the_program() {
     let known = vec![raw("w", FLOAT, &[2], bytes), integers("one", &[1])];
     let (names, origin) = placed(&model(nodes, vec![x(&[2, 9])], &["y"], known));
     assert_eq!(names, named(&[("w", true)]));
-    assert!(origin.unwrap().tensors[0].1.in_program);
+    assert!(origin.unwrap().tensors[0].1[0].in_program);
 }
 
 /// Positions that the program computes with cannot be other ones in another file, where they are read as well.
@@ -117,8 +117,8 @@ fn what_was_computed_with_is_part_of_the_program() {
     let alone = placed(&model(vec![first.clone()], vec![x(&[5])], &["y"], vec![picks()])).1.unwrap();
     let both = model([vec![first], others.to_vec()].concat(), vec![x(&[5])], &["y", "z"], vec![picks()]);
     let both = placed(&both).1.unwrap();
-    assert_eq!(alone.tensors.iter().map(|(_, held)| held.in_program).collect::<Vec<_>>(), [false]);
-    assert_eq!(both.tensors.iter().map(|(_, held)| held.in_program).collect::<Vec<_>>(), [true, true]);
+    assert_eq!(alone.tensors.iter().map(|(_, held)| held[0].in_program).collect::<Vec<_>>(), [false]);
+    assert_eq!(both.tensors.iter().map(|(_, held)| held[0].in_program).collect::<Vec<_>>(), [true, true]);
 }
 
 #[test]

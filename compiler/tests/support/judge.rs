@@ -264,8 +264,8 @@ fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
 pub fn params(shapes: &[Vec<Dim>]) -> Vec<Param> {
     let param = |(k, shape): (usize, &Vec<Dim>)| {
         let (name, init, ty) = (format!("p{k}"), Init::Zeros, Type::new(DType::F32, shape.clone()));
-        let (stack, scales, span) = (vec![], None, Span::call_site());
-        Param { fields: vec![name.clone()], name, ty, stack, init, trained: true, scales, offset: 0, span }
+        let (stack, turns, scales, span) = (vec![], vec![], None, Span::call_site());
+        Param { fields: vec![name.clone()], name, ty, stack, turns, init, trained: true, scales, offset: 0, span }
     };
     let mut params: Vec<Param> = shapes.iter().enumerate().map(param).collect();
     place(&mut params);

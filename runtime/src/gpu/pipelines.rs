@@ -61,7 +61,8 @@ impl Pipelines {
             return Ok(());
         }
         // A thread that begins with the longest last would be waited for.
-        missing.sort_by_key(|&entry| Reverse(self.program.entries[usize::from(entry)].wgsl.len()));
+        let length = |entry: &Entry| entry.shared.len() + entry.wgsl.len();
+        missing.sort_by_key(|&entry| Reverse(length(&self.program.entries[usize::from(entry)])));
         self.create_all(gpu, &missing)?;
         if let Some((cache, file)) = &self.cache
             && let Some(bytes) = cache.get_data()
@@ -207,7 +208,7 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
 /// The module of one entry point.
 fn create_module(gpu: &Gpu, program: &Program, entry: &Entry) -> wgpu::ShaderModule {
     gpu.count(Kind::Module);
-    let text = text(Cow::Owned([entry.enables, program.wgsl, entry.wgsl].concat()));
+    let text = text(Cow::Owned([entry.enables, program.wgsl, entry.shared, entry.wgsl].concat()));
     // SAFETY: the compiler proved every static index, guards every index that depends on data, and emits only loops
     // whose bounds are known on entry; clamping indices again costs up to a third of a matrix product's time.
     unsafe { gpu.device().create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked()) }

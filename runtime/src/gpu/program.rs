@@ -85,7 +85,9 @@ pub struct Entry {
     pub name: &'static str,
     /// What its module begins with: nothing, or what enables cooperative matrices of halves.
     pub enables: &'static str,
-    /// Its own text, which behind that of the program is a module; nothing if it runs WGSL of the user.
+    /// What it has in common with other ways to do the same.
+    pub shared: &'static str,
+    /// Its own text, which behind that of the program and what is shared is a module; nothing if it runs WGSL of the user.
     pub wgsl: &'static str,
     /// Whether it writes through each view.
     pub writes: &'static [bool],

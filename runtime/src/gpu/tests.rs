@@ -12,12 +12,12 @@ use precast_cpu::Words;
 static NET: Program = Program {
     wgsl: include_str!("tests.wgsl"),
     entries: &[
-        Entry { name: "hidden", enables: "", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "output", enables: "", wgsl: "", writes: &[false, false, true] },
-        Entry { name: "loss", enables: "", wgsl: "", writes: &[false, false, true, true] },
-        Entry { name: "gradient", enables: "", wgsl: "", writes: &[false, false, false, true, false, false, false] },
-        Entry { name: "update", enables: "", wgsl: "", writes: &[true, false, false, false, true, false, false, true] },
-        Entry { name: "turn", enables: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "hidden", enables: "", shared: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "output", enables: "", shared: "", wgsl: "", writes: &[false, false, true] },
+        Entry { name: "loss", enables: "", shared: "", wgsl: "", writes: &[false, false, true, true] },
+        Entry { name: "gradient", enables: "", shared: "", wgsl: "", writes: &[false, false, false, true, false, false, false] },
+        Entry { name: "update", enables: "", shared: "", wgsl: "", writes: &[true, false, false, false, true, false, false, true] },
+        Entry { name: "turn", enables: "", shared: "", wgsl: "", writes: &[false, false, true] },
     ],
     loops: 4,
     dims: 2,

@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::{Function, Model, Param};
 use precast_compiler::onnx::proto::{ModelProto, TensorProto};
-use precast_compiler::onnx::{Bound, Known, import, tensor};
+use precast_compiler::onnx::{Bound, Weight, import, tensor};
 use precast_compiler::oracle::{self, Tensor};
 use proc_macro2::Span;
 use prost::Message;
@@ -92,8 +92,8 @@ fn dims(function: &Function, args: &[Tensor]) -> Vec<(String, i64)> {
 }
 
 /// What a parameter is, as numbers of the parameters' type.
-fn of_type(known: &Known, param: &Param) -> Tensor {
-    let (tensor, dtype) = (known.elements(), param.ty.dtype);
+fn of_type(weight: &Weight, param: &Param) -> Tensor {
+    let (tensor, dtype) = (weight.elements(), param.ty.dtype);
     let numbers = tensor.data.numbers().into_iter().map(|number| dtype.nearest(number)).collect();
     Tensor::new(tensor.shape.clone(), oracle::Data::Float(dtype, numbers))
 }

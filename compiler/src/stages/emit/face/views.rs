@@ -22,7 +22,6 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let fields = fields(model);
     let shapes = shapes(&fields);
     let idents: Vec<Ident> = fields.iter().map(|(field, _)| ident(field)).collect();
-    let docs = fields.iter().map(|(field, _)| format!("The parameters of `{field}`."));
     let types = fields.iter().map(|(_, field)| ty(field, &shapes, model, rt));
     let values = fields.iter().map(|(_, field)| value(field, &shapes, model));
     let doc =
@@ -33,9 +32,9 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let none_type = none.iter().map(|field| quote_spanned!(Span::mixed_site()=> #field<R>));
     quote_spanned! {Span::mixed_site()=>
         #[doc = #doc]
-        #[allow(dead_code, unreachable_pub, missing_debug_implementations)]
+        #[allow(dead_code, unreachable_pub, missing_debug_implementations, missing_docs)]
         #vis struct #views<R: #rt::Reach> {
-            #(#[doc = #docs] pub #idents: #types,)*
+            #(pub #idents: #types,)*
             #(#none_type,)*
         }
 

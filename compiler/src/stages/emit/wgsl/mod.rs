@@ -81,16 +81,15 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let mut own = Vec::with_capacity(entries.first_foreign());
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
-        own.push(printed.text + "\n");
+        own.push((entry.enables(), printed.shared, printed.text + "\n"));
         entry.groups = printed.groups;
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
     }
-    own.extend(entries.has_choice.then(|| choose::print() + "\n"));
-    let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
-    let enables = entries.list.iter().map(EntryPoint::enables).chain([""]);
-    let (own, foreign) =
-        (Module::new(&names, enables.zip(own)), Module::new(&names, foreign.map(|text| ("", text))).text(""));
+    own.extend(entries.has_choice.then(|| ("", String::new(), choose::print() + "\n")));
+    let foreign = entries.foreign.iter().enumerate();
+    let foreign = foreign.map(|(number, entry)| ("", String::new(), entry.print(number, model, &names) + "\n"));
+    let (own, foreign) = (Module::new(&names, own), Module::new(&names, foreign).text(""));
     let items = tables::tables(model, plans, &names, &entries, (&own, &foreign));
     Emitted { wgsl: own.text(""), halves: own.text(contract::ENABLES), foreign, dims, entries: entries.list, items }
 }
@@ -98,15 +97,17 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
 /// Modules in parts: what their entry points have in common, and with which each of them is a module, too.
 struct Module {
     common: String,
-    /// What the module of each entry point begins with, and its own text.
-    entries: Vec<(&'static str, String)>,
+    entries: Vec<ModuleOfEntry>,
 }
+
+/// What the module of an entry point begins with, what it has in common with those of other ways to do the same, and its own text.
+type ModuleOfEntry = (&'static str, String, String);
 
 impl Module {
     /// The modules of these entry points, validated; nothing if there are none.
-    fn new(names: &Names, entries: impl Iterator<Item = (&'static str, String)>) -> Module {
-        let entries: Vec<_> = entries.collect();
-        let text: String = entries.iter().map(|(_, text)| text.as_str()).collect();
+    fn new(names: &Names, entries: impl IntoIterator<Item = ModuleOfEntry>) -> Module {
+        let entries: Vec<ModuleOfEntry> = entries.into_iter().collect();
+        let text: String = entries.iter().flat_map(|(_, shared, own)| [shared.as_str(), own]).collect();
         if text.is_empty() {
             return Module { common: String::new(), entries };
         }
@@ -117,10 +118,28 @@ impl Module {
         module
     }
 
+    /// What entry points have in common with some others, each once.
+    fn shared(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = vec![];
+        for (_, shared, _) in &self.entries {
+            // Ways to do the same follow one another.
+            if all.last() != Some(&shared.as_str()) {
+                all.push(shared);
+            }
+        }
+        all
+    }
+
     /// The module of all entry points that begins so.
     fn text(&self, enables: &str) -> String {
-        let of = self.entries.iter().filter(|(own, _)| *own == enables).map(|(_, text)| text.as_str());
-        let text: String = of.collect();
+        let (mut text, mut before) = (String::new(), "");
+        for (_, shared, own) in self.entries.iter().filter(|(of, ..)| *of == enables) {
+            if shared != before {
+                text += shared;
+            }
+            text += own;
+            before = shared;
+        }
         if text.is_empty() { text } else { format!("{enables}{}{text}", self.common) }
     }
 }
@@ -129,8 +148,10 @@ impl Module {
 pub struct EntryPoint {
     /// Its name in the text.
     pub name: String,
-    /// What the names of its functions begin with.
+    /// What names begin with that are its own.
     prefix: String,
+    /// What those begin with that all ways to do the same may have.
+    base: String,
     /// The number of the kernel.
     pub kernel: usize,
     /// How it sees the memory of its slots.
@@ -212,6 +233,7 @@ impl Entries {
             let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
                 name: format!("k{number}{variant}_{title}{}", titles::suffix(nth, way)),
                 prefix: format!("k{number}{variant}{}", if nth > 0 { format!("w{nth}") } else { String::new() }),
+                base: format!("k{number}{variant}"),
                 kernel: number,
                 views: views.clone(),
                 way,
@@ -279,6 +301,8 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries:
 }
 
 struct Printed {
+    /// What other ways to do the same have, too.
+    shared: String,
     text: String,
     groups: Dim,
     threads: u32,
@@ -290,14 +314,15 @@ const NEVER: i64 = 1 << 40;
 
 fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let printed = print_skeleton(names, entry, kernel);
-    let fits = numbers::fit(&printed.text);
+    let fits = numbers::fit(&printed.text) && numbers::fit(&printed.shared);
     if fits && !printed.groups.is(0) {
         return printed;
     }
     // What is never launched need not be valid: extents of 0 would divide positions, and positions beyond 32 bits are of
     // buffers that no device has.
     let groups = if fits { printed.groups } else { Dim::from(NEVER) };
-    Printed { text: format!("@compute @workgroup_size(1)\nfn {}() {{}}\n", entry.name), groups, threads: 1, bytes: 0 }
+    let text = format!("@compute @workgroup_size(1)\nfn {}() {{}}\n", entry.name);
+    Printed { shared: String::new(), text, groups, threads: 1, bytes: 0 }
 }
 
 fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
@@ -306,6 +331,7 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
         Some(way) => (way.invocations(), way.bytes()),
         None => (workgroup.invocations(), workgroup.bytes(kernel)),
     };
+    let mut shared = String::new();
     let of_slot = entry.views.of_slot.iter();
     let memory = of_slot.map(|&number| View { number, access: entry.access(kernel, number) }).collect();
     let unrolled = Recurrent::of(kernel).map(|Recurrent { own, .. }| recur::unrolled(kernel, own));
@@ -333,7 +359,17 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             let (Some(way), Some(sides)) = (entry.way, Sides::of(kernel)) else { other() };
             let Some(operands) = Reading::both(kernel, &sides) else { other() };
             let prefix = &entry.prefix;
-            let contract = Contract { scalars: &scalars, name, prefix, way, sides: &sides, terms: k, operands, stores };
+            let (sides, terms) = (&sides, k);
+            let of = |way, functions| {
+                Contract { scalars: &scalars, name, prefix, functions, way, sides, terms, operands, stores }
+            };
+            // The first way has functions for all that need no others.
+            let Workgroup::Tiles(tiles) = workgroup else { other() };
+            let first = tiles.ways().next().map_or(String::new(), |first| of(first, entry.base.as_str()).functions());
+            let own = of(way, &entry.base);
+            let is_same = own.functions() == first;
+            let contract = if is_same { own } else { of(way, prefix) };
+            shared = if is_same { first } else { contract.functions() };
             (contract.print(), contract.groups())
         }
         Skeleton::Recur(own) => {
@@ -342,5 +378,5 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             (recur.print(), recur.groups())
         }
     };
-    Printed { text, groups, threads, bytes }
+    Printed { shared, text, groups, threads, bytes }
 }

@@ -36,13 +36,19 @@ pub(super) fn tables(
     let foreign = entries.foreign.iter().enumerate();
     let foreign = foreign.map(|(number, entry)| (entry.name(number, model), entry.views.written.clone()));
     // Those that run WGSL of the user are in a module of their own.
-    let texts = own.entries.iter().map(|(enables, text)| (*enables, text.as_str())).chain(std::iter::repeat(("", "")));
+    let shared = own.shared();
+    let texts = own.entries.iter().map(|(enables, of_ways, text)| (*enables, of_ways.as_str(), text.as_str()));
+    let texts = texts.chain(std::iter::repeat(("", "", "")));
     let listed = listed
         .chain(choice)
         .chain(foreign)
         .zip(texts)
-        .map(|((name, views), (enables, wgsl))| {
-            quote!(rt::gpu::Entry { name: #name, enables: #enables, wgsl: #wgsl, writes: &[#(#views),*] })
+        .map(|((name, views), (enables, of_ways, wgsl))| {
+            let of_ways = match shared.iter().position(|known| *known == of_ways && !known.is_empty()) {
+                Some(number) => quote!(SHARED[#number]),
+                None => quote!(""),
+            };
+            quote!(rt::gpu::Entry { name: #name, enables: #enables, shared: #of_ways, wgsl: #wgsl, writes: &[#(#views),*] })
         });
     let (wgsl, call) = (&own.common, names.call_words());
     let (loops, dims) = (names.loops(), names.dims().len());
@@ -62,7 +68,9 @@ pub(super) fn tables(
             rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
         }
     });
+    let shared_count = shared.len();
     quote! {
+        const SHARED: [&str; #shared_count] = [#(#shared),*];
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
             foreign: rt::gpu::Foreign { wgsl: #foreign_wgsl, first: #first_foreign },

@@ -309,7 +309,8 @@ impl Halves<'_> {
         let of_columns = [0, 1, 2, 3].map(|n| format!("{name}_shifts[along + {}u]", rows + n)).join(", ");
         line(w, 2, format!("let shifts = {name}_shifts[down] + vec4<i32>({of_columns});"));
         let sums = format!("shifted_back({name}_out[lane], shifts)");
-        line(w, 2, format!("if is_tile {{ {name}_four(batch, row + i32(down), column + i32(along), {sums}); }}"));
+        let functions = self.contract.functions;
+        line(w, 2, format!("if is_tile {{ {functions}_four(batch, row + i32(down), column + i32(along), {sums}); }}"));
     }
 }
 
@@ -318,7 +319,7 @@ const SUMS: &str = "coop_mat16x16<f32, C>";
 
 /// The name of a slab.
 fn slab(side: &Side<'_>, half: &str) -> String {
-    format!("{}{half}", side.prefix())
+    format!("{}{half}", side.memory())
 }
 
 /// Declares an invocation's words on their way, the largest elements that it has seen and what it multiplies by.

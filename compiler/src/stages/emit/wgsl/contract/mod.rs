@@ -29,8 +29,10 @@ use sums::Plain;
 pub(super) struct Contract<'a> {
     pub(super) scalars: &'a Scalars<'a>,
     pub(super) name: &'a str,
-    /// What the names of its functions begin with.
+    /// What the names of its shared memory begin with.
     pub(super) prefix: &'a str,
+    /// What the names of its functions begin with: that of the first way, where it has the same ones.
+    pub(super) functions: &'a str,
     pub(super) way: Way,
     pub(super) sides: &'a Sides,
     pub(super) terms: &'a [usize],
@@ -40,9 +42,14 @@ pub(super) struct Contract<'a> {
 }
 
 impl Contract<'_> {
-    /// Prints the kernel.
+    /// The functions that it calls, of which none knows what its shared memory is.
+    pub(super) fn functions(&self) -> String {
+        let of_sides: String = self.both_sides().iter().map(Side::functions).collect();
+        of_sides + &self.result() + &self.block()
+    }
+
+    /// The shared memory and the entry point.
     pub(super) fn print(&self) -> String {
-        let functions: String = self.both_sides().iter().map(Side::functions).collect();
         let (declarations, body) = match self.way {
             Way::Plain(tile) => {
                 let plain = Plain { contract: self, tile };
@@ -53,7 +60,7 @@ impl Contract<'_> {
                 (halves.declarations(), halves.body())
             }
         };
-        functions + &self.result() + &declarations + &self.entry(&body)
+        declarations + &self.entry(&body)
     }
 
     /// The rows and the columns.
@@ -94,7 +101,7 @@ impl Contract<'_> {
 
     /// A function that takes four finished sums of a row and stores what the epilogue makes of them.
     fn result(&self) -> String {
-        let (name, at) = (self.prefix, "batch: i32, row: i32, column: i32");
+        let (name, at) = (self.functions, "batch: i32, row: i32, column: i32");
         if self.scalars.fours.is_some() {
             return format!("fn {name}_four({at}, c: vec4<f32>) {{\n{}}}\n\n", self.epilogue());
         }
@@ -105,6 +112,18 @@ impl Contract<'_> {
             "fn {name}_result({at}, a0_0: f32) {{\n{epilogue}}}\n\n\
              fn {name}_four({at}, c: vec4<f32>) {{\n{four}}}\n\n",
         )
+    }
+
+    /// A function that stores a block of 4 × 4 finished sums.
+    fn block(&self) -> String {
+        let name = self.functions;
+        let four = |n: u32| format!("    {name}_four(batch, row + {n}, column, c[{n}]);\n");
+        let fours: String = match self.way {
+            Way::Plain(_) => (0..4).map(four).collect(),
+            // It stores fours as they come.
+            Way::Halves(_) => return String::new(),
+        };
+        format!("fn {name}_block(batch: i32, row: i32, column: i32, c: mat4x4<f32>) {{\n{fours}}}\n\n")
     }
 
     /// What is done with one finished sum, or with four whose places are beside each other, of which all are there or none.

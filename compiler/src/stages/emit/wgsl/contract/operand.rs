@@ -71,7 +71,12 @@ impl Side<'_> {
     }
 
     /// What the names of its functions begin with.
-    pub(super) fn prefix(&self) -> String {
+    fn prefix(&self) -> String {
+        format!("{}_{}", self.contract.functions, self.letter())
+    }
+
+    /// What the names of its shared memory begin with.
+    pub(super) fn memory(&self) -> String {
         format!("{}_{}", self.contract.prefix, self.letter())
     }
 
@@ -349,18 +354,18 @@ impl Side<'_> {
         for j in 0..self.words_of_each() {
             let (depth, group) = self.beside(&self.number(j));
             let at = self.slot(&depth, &group, tile);
-            line(w, indent, self.guarded(j, &format!("{}s[{at}] = {};", self.prefix(), self.register(j))));
+            line(w, indent, self.guarded(j, &format!("{}s[{at}] = {};", self.memory(), self.register(j))));
         }
     }
 
     /// The word of shared memory at a depth and the group that `offset` is beyond an invocation's first one.
     pub(super) fn shared(&self, depth: &str, group: &str, offset: u32, tile: Tile) -> String {
-        format!("{}s[{} + {offset}u]", self.prefix(), self.slot(depth, group, tile))
+        format!("{}s[{} + {offset}u]", self.memory(), self.slot(depth, group, tile))
     }
 
     /// The declaration of the slab in shared memory.
     pub(super) fn slab(&self) -> String {
-        format!("var<workgroup> {}s: array<vec4<f32>, {}>;\n", self.prefix(), self.words())
+        format!("var<workgroup> {}s: array<vec4<f32>, {}>;\n", self.memory(), self.words())
     }
 
     /// The first term and the first place along the side of the `j`-th word of an invocation, counted from where the slab

@@ -15,18 +15,13 @@ pub(super) struct Plain<'a> {
 }
 
 impl Plain<'_> {
-    /// A function that stores a block of sums, and the shared memory: a slab of each operand, and the blocks of slices on their
-    /// way to be added.
+    /// The shared memory: a slab of each operand, and the blocks of slices on their way to be added.
     pub(super) fn declarations(&self) -> String {
-        let name = self.contract.prefix;
-        let four = |n: u32| format!("    {name}_four(batch, row + {n}, column, c[{n}]);\n");
-        let fours: String = (0..4).map(four).collect();
-        let function = format!("fn {name}_block(batch: i32, row: i32, column: i32, c: mat4x4<f32>) {{\n{fours}}}\n\n");
         let slabs: String = self.contract.both_sides().iter().map(Side::slab).collect();
-        let blocks = self.tile.slices / 2 * self.tile.of_slice();
+        let (name, blocks) = (self.contract.prefix, self.tile.slices / 2 * self.tile.of_slice());
         match blocks {
-            0 => function + &slabs + "\n",
-            _ => format!("{function}{slabs}var<workgroup> {name}_c: array<mat4x4<f32>, {blocks}>;\n\n"),
+            0 => slabs + "\n",
+            _ => format!("{slabs}var<workgroup> {name}_c: array<mat4x4<f32>, {blocks}>;\n\n"),
         }
     }
 
@@ -47,7 +42,7 @@ impl Plain<'_> {
         line(&mut w, 1, "let left = column + i32(4u * x);");
         self.each_block(|i, h| {
             let (top, left) = (i * 4 * (rows / thread_tile[0]), h * 4 * (columns / thread_tile[1]));
-            let name = self.contract.prefix;
+            let name = self.contract.functions;
             line(&mut w, 1, format!("{name}_block(batch, top + {top}, left + {left}, c{i}{h});"));
         });
         w
@@ -133,13 +128,16 @@ impl Plain<'_> {
             let slice = if slices > 1 { format!("slice * {own}u + ") } else { String::new() };
             let turn = if is_loop { "t + " } else { "" };
             let depth = format!("{slice}{turn}{u}u");
-            for g in 0..thread_tile[0] / 4 {
-                let at = a.shared(&depth, "y", g * (rows / thread_tile[0]), self.tile);
-                line(w, inner, format!("let a{u}{g} = {at};"));
+            let columns_of = (0..thread_tile[0] / 4).map(|g| a.shared(&depth, "y", g * (rows / thread_tile[0]), self.tile));
+            let rows_of = (0..thread_tile[1] / 4).map(|h| b.shared(&depth, "x", h * (columns / thread_tile[1]), self.tile));
+            let (columns_of, rows_of): (Vec<String>, Vec<String>) = (columns_of.collect(), rows_of.collect());
+            if let ([a0, a1], [b0, b1]) = (columns_of.as_slice(), rows_of.as_slice()) {
+                line(w, inner, format!("outer_adds({a0}, {a1}, {b0}, {b1}, &c00, &c01, &c10, &c11);"));
+                continue;
             }
-            for h in 0..thread_tile[1] / 4 {
-                let at = b.shared(&depth, "x", h * (columns / thread_tile[1]), self.tile);
-                line(w, inner, format!("let b{u}{h} = {at};"));
+            for (name, all) in [("a", &columns_of), ("b", &rows_of)] {
+                let one = |(k, at): (usize, &String)| line(w, inner, format!("let {name}{u}{k} = {at};"));
+                all.iter().enumerate().for_each(one);
             }
             self.each_block(|i, h| line(w, inner, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
         }
