@@ -324,7 +324,7 @@ fn slab(side: &Side<'_>, half: &str) -> String {
 
 /// Declares an invocation's words on their way, the largest elements that it has seen and what it multiplies by.
 fn declare(side: &Side<'_>, w: &mut String) {
-    side.declare(w, 1);
+    side.declare(w, 1, false);
     let (letter, ty) = (side.letter(), if side.kind() == Word::Along { "f32" } else { "vec4<f32>" });
     for set in 0..side.sets() {
         line(w, 1, format!("var {letter}p{set} = {ty}();"));

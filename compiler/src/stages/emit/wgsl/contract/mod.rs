@@ -205,6 +205,11 @@ impl Contract<'_> {
         !self.extent(self.terms).is_multiple_of(self.way.depth()) || windows.any(|window| first.ends_terms(window))
     }
 
+    /// Whether it is known that all terms of the first slab are there.
+    fn has_first(&self) -> bool {
+        self.extent(self.terms).as_const().is_some_and(|terms| terms > 0) && !self.has_rest()
+    }
+
     /// Brings the slab that begins at `k` to registers.
     fn fetch(&self, w: &mut String, indent: usize, k: &str) {
         if !self.has_rest() {

@@ -319,12 +319,15 @@ impl Side<'_> {
 
     /// A statement about the `j`-th word of an invocation, which not all may have.
     pub(super) fn guarded(&self, j: u32, statement: &str) -> String {
-        let whole = (j + 1) * self.contract.way.invocations() <= self.words();
-        if whole {
-            statement.to_owned()
-        } else {
-            format!("if {} < {}u {{ {statement} }}", self.number(j), self.words())
+        match self.has_whole(j) {
+            true => statement.to_owned(),
+            false => format!("if {} < {}u {{ {statement} }}", self.number(j), self.words()),
         }
+    }
+
+    /// Whether all invocations have a `j`-th word.
+    fn has_whole(&self, j: u32) -> bool {
+        (j + 1) * self.contract.way.invocations() <= self.words()
     }
 
     /// The register in which the `j`-th word of an invocation is on its way.
@@ -332,19 +335,30 @@ impl Side<'_> {
         format!("{}w{j}", self.letter())
     }
 
-    /// Declares the registers in which words are on their way.
-    pub(super) fn declare(&self, w: &mut String, indent: usize) {
-        (0..self.words_of_each()).for_each(|j| line(w, indent, format!("var {} = vec4<f32>();", self.register(j))));
+    /// Declares the registers in which words are on their way, with those of the first slab in them where all of its terms are there.
+    pub(super) fn declare(&self, w: &mut String, indent: usize, has_first: bool) {
+        for j in 0..self.words_of_each() {
+            let register = self.register(j);
+            let word = if has_first && self.has_whole(j) { self.word_at(j, "0", false) } else { "vec4<f32>()".to_owned() };
+            line(w, indent, format!("var {register} = {word};"));
+            if has_first && !self.has_whole(j) {
+                line(w, indent, self.guarded(j, &format!("{register} = {};", self.word_at(j, "0", false))));
+            }
+        }
     }
 
-    /// Brings the slab whose first term is `k` to registers. All of its terms are there, or it is a `rest`.
-    pub(super) fn fetch(&self, w: &mut String, indent: usize, k: &str, is_rest: bool) {
+    /// The `j`-th word of an invocation in the slab whose first term is `k`. All of its terms are there, or it is a `rest`.
+    fn word_at(&self, j: u32, k: &str, is_rest: bool) -> String {
         let (function, terms) = if is_rest { ("rest", ", terms") } else { ("word", "") };
+        let places: Vec<String> = (0..self.places_of_four()).map(|r| self.place_of(self.set_of(j), r)).collect();
+        let (term, _) = self.position(j);
+        format!("{}_{function}({}, {k} + i32({term}){terms})", self.prefix(), places.join(", "))
+    }
+
+    /// Brings the slab whose first term is `k` to registers.
+    pub(super) fn fetch(&self, w: &mut String, indent: usize, k: &str, is_rest: bool) {
         for j in 0..self.words_of_each() {
-            let places: Vec<String> = (0..self.places_of_four()).map(|r| self.place_of(self.set_of(j), r)).collect();
-            let (term, _) = self.position(j);
-            let word = format!("{}_{function}({}, {k} + i32({term}){terms})", self.prefix(), places.join(", "));
-            let statement = format!("{} = {word};", self.register(j));
+            let statement = format!("{} = {};", self.register(j), self.word_at(j, k, is_rest));
             line(w, indent, self.guarded(j, &statement));
         }
     }

@@ -60,7 +60,8 @@ impl Plain<'_> {
     /// All sums.
     fn sums(&self, w: &mut String) {
         self.each_block(|i, h| line(w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
-        self.contract.each_side(|side| side.declare(w, 1));
+        let has_first = self.contract.has_first();
+        self.contract.each_side(|side| side.declare(w, 1, has_first));
         if self.tile.block.is_some() {
             line(w, 1, format!("var total: array<mat4x4<f32>, {}>;", self.blocks_of_each()));
         }
@@ -95,9 +96,11 @@ impl Plain<'_> {
     /// The loop over slabs. The next slab is on its way to registers while the present one is multiplied.
     fn steps(&self, w: &mut String) {
         let depth = self.tile.depth;
-        line(w, 1, "if terms > 0 {");
-        self.contract.fetch(w, 2, "0");
-        line(w, 1, "}");
+        if !self.contract.has_first() {
+            line(w, 1, "if terms > 0 {");
+            self.contract.fetch(w, 2, "0");
+            line(w, 1, "}");
+        }
         line(w, 1, format!("for (var k = 0; k < terms; k += {depth}) {{"));
         self.contract.each_side(|side| side.put(w, 2, self.tile));
         line(w, 2, "workgroupBarrier();");

@@ -323,11 +323,19 @@ impl<'b, 'a, 'k> PassPrinter<'b, 'a, 'k> {
     /// Takes what an invocation does at once of its share, so far apart, without what is beyond an end.
     fn take_of_share(&mut self, first: &str, stride: u32, end: Option<&str>) {
         let at_once = self.grid.group.at_once as usize;
-        let names: Vec<String> = (0..at_once).map(|turn| format!("at{}", suffix(turn))).collect();
-        for (turn, name) in names.iter().enumerate() {
-            let from = if turn == 0 { first.to_owned() } else { format!("at + {}", turn * stride as usize) };
-            self.body.line(format!("let {name} = {from};"));
-            self.body.split_turn(name, self.reduced, &suffix(turn));
+        // Along a single axis, positions are places in the row.
+        let has_args = self.pass.accumulators.iter().any(|own| matches!(own.op, AccumulatorOp::Arg(_)));
+        let name = match self.reduced {
+            [axis] if !has_args => format!("i{axis}"),
+            _ => "at".to_owned(),
+        };
+        let names: Vec<String> = (0..at_once).map(|turn| format!("{name}{}", suffix(turn))).collect();
+        for (turn, own) in names.iter().enumerate() {
+            let from = if turn == 0 { first.to_owned() } else { format!("{name} + {}", turn * stride as usize) };
+            self.body.line(format!("let {own} = {from};"));
+            if name == "at" {
+                self.body.split_turn(own, self.reduced, &suffix(turn));
+            }
         }
         self.take(&names, end);
     }
