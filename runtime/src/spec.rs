@@ -275,7 +275,8 @@ mod tests {
 
     #[test]
     fn turns_have_names_of_their_own() {
-        let spec = ParameterSpec::new("stages.*.body.*", &[4], 64, &[(2, 8), (2, 4)], Init::Zeros).of_turns(&["a.w", "b.w"]);
+        let spec =
+            ParameterSpec::new("stages.*.body.*", &[4], 64, &[(2, 8), (2, 4)], Init::Zeros).of_turns(&["a.w", "b.w"]);
         let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();
         assert_eq!(all[1], ("stages.0.body.b.w".into(), 68));
         assert_eq!(all[2], ("stages.1.body.a.w".into(), 72));

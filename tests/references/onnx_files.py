@@ -128,18 +128,50 @@ def types():
     return helper.make_graph(nodes, "types", [argument], [result], weights)
 
 
+def layers():
+    """Layers that are alike but for their weights, with one of another kind between them, all of which read a gate made before them."""
+    random = np.random.default_rng(5)
+    node = helper.make_node
+    nodes, weights, before = [node("Sigmoid", ["x"], ["gate"])], [], "x"
+    for number in range(7):
+        own = lambda name: f"layer.{number}.{name}"
+        activation = "Tanh" if number == 3 else "Sigmoid"
+        nodes += [
+            node("LayerNormalization", [before, own("norm.weight"), own("norm.bias")], [own("normed")]),
+            node("MatMul", [own("normed"), own("up.weight")], [own("up")]),
+            node("Add", [own("up"), own("up.bias")], [own("hidden")]),
+            node(activation, [own("hidden")], [own("active")]),
+            node("MatMul", [own("active"), own("down.weight")], [own("down")]),
+            node("Mul", [own("down"), "gate"], [own("gated")]),
+            node("Add", [own("gated"), before], [own("result")]),
+        ]
+        weights += [
+            initializer(random, own("norm.weight"), 4, low=0.5, high=1.5),
+            initializer(random, own("norm.bias"), 4),
+            initializer(random, own("up.weight"), 4, 6),
+            initializer(random, own("up.bias"), 6),
+            initializer(random, own("down.weight"), 6, 4),
+        ]
+        before = own("result")
+    nodes.append(node("Identity", [before], ["y"]))
+    argument = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 4])
+    return helper.make_graph(nodes, "layers", [argument], [result], weights)
+
+
 def main():
     random = np.random.default_rng(3)
     arguments = {
         "images": {"image": random.standard_normal((2, 1, 8, 8)).astype(np.float32)},
         "words": {"words": random.integers(0, 11, (3, 6))},
         "types": {"x": random.standard_normal((2, 4)).astype(np.float32)},
+        "layers": {"x": random.standard_normal((3, 4)).astype(np.float32)},
     }
     # Optimised, products with quantised weights quantise their other factor, too.
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     lines = []
-    for graph, version in [(images(), 17), (words(), 17), (types(), 19)]:
+    for graph, version in [(images(), 17), (words(), 17), (types(), 19), (layers(), 17)]:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8 if version == 17 else 9)
         onnx.checker.check_model(model, full_check=True)
         path = HERE / "onnx" / f"{graph.name}.onnx"

@@ -16,6 +16,7 @@ precast::model! {
     pub struct Odd = onnx("../references/onnx/words.onnx", batch = 2 * B + 1, length = 2 * T);
     pub struct Six = onnx("../references/onnx/words.onnx", "batch" = 3, length = 6);
     pub struct Types = onnx("../references/onnx/types.onnx", batch = B);
+    pub struct Layers = onnx("../references/onnx/layers.onnx", batch = B);
 }
 
 precast::model! {
@@ -137,6 +138,55 @@ fn parameters_have_the_names_of_the_file() {
     assert_eq!(Images::PARAMS, 36 + 4 + 4 + 4 + 48 + 3);
 }
 
+/// Layers that are alike are compiled once; nobody sees that.
+#[test]
+fn layers_of_a_file_are_apart_from_each_other() {
+    let x = stored("layers x");
+    let x: &[[f32; 4]] = x.as_chunks().0;
+    for mut model in [Layers::embedded().unwrap(), Layers::open_onnx(file("layers.onnx")).unwrap()] {
+        assert_near(model.forward(x).unwrap().as_flattened(), &stored("layers y"));
+        assert_near(model.session().forward(x).unwrap().as_flattened(), &stored("layers y"));
+        let names: Vec<String> = model.parameters().map(|(name, ..)| name).collect();
+        assert_eq!(names.len(), 7 * 5);
+        for layer in 0..7 {
+            for name in ["norm.weight", "norm.bias", "up.weight", "up.bias", "down.weight"] {
+                assert!(names.contains(&format!("layer.{layer}.{name}")), "{name} of {names:?}");
+            }
+        }
+        assert_eq!(model.parameter("layer.2.up.weight").unwrap(), model.views().layer_2_up_weight.as_flattened());
+        assert_eq!(model.parameter("layer.6.up.bias").unwrap(), model.views().layer_6_up_bias);
+        model.views_mut().layer_5_up_bias.fill(0.5);
+        assert_eq!(model.parameter("layer.5.up.bias").unwrap(), [0.5; 6]);
+        assert!(model.parameter("layer.4.up.bias").unwrap().iter().all(|&number| number != 0.5));
+    }
+    assert_eq!(Layers::PARAMS, 7 * (4 + 4 + 24 + 6 + 24));
+    // Parameters that are not trained lie behind others.
+    assert_eq!(Images::embedded().unwrap().views_mut().head_bias.len(), 3);
+}
+
+#[test]
+fn layers_of_a_file_are_saved_and_loaded_by_their_names() {
+    let (mut model, path) = (Layers::embedded().unwrap(), temporary("layers").with_extension("safetensors"));
+    let wanted = model.parameter("layer.1.down.weight").unwrap().to_vec();
+    model.save(&path).unwrap();
+    model.parameter_mut("layer.1.down.weight").unwrap().fill(0.0);
+    model.load(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(model.parameter("layer.1.down.weight").unwrap(), wanted);
+}
+
+#[test]
+fn layers_of_a_file_are_exported_by_their_names() {
+    let (path, x) = (temporary("layers"), stored("layers x"));
+    Layers::embedded().unwrap().to_onnx(&path).unwrap();
+    let (results, text) = read_again(&path, vec![floats(&[3, 4], &x)]);
+    assert_near(&numbers(&results[0]), &stored("layers y"));
+    assert!(!text.contains("Loop"));
+    for layer in 0..7 {
+        assert!(text.contains(&format!("layer.{layer}.up.weight")));
+    }
+}
+
 #[test]
 fn another_file_is_an_error() {
     let bytes = std::fs::read(file("images.onnx")).unwrap();
@@ -205,7 +255,7 @@ fn read_again(path: &std::path::Path, args: Vec<Tensor>) -> (Vec<Tensor>, String
     let (model, known) = imported.model("Again");
     let of_type =
         |tensor: &Tensor| Tensor::new(tensor.shape.clone(), Data::Float(model.float(), tensor.data.numbers()));
-    let params = known.iter().map(|known| of_type(known.elements())).collect();
+    let params = known.iter().map(|known| of_type(&known.elements())).collect();
     let results = run(&model.functions[0], &model, &Env { args, params, ..Env::default() }).unwrap().results;
     (results, text)
 }
@@ -273,6 +323,9 @@ fn a_gpu_gives_what_onnx_runtime_does() {
     let Some(gpu) = tests::gpu() else { return };
     let (image, words) = (stored("images image"), integers("words words"));
     let images: &[[[[f32; 8]; 8]; 1]] = &image.as_chunks().0.as_chunks().0.as_chunks().0[..2];
+    let x = stored("layers x");
+    let y = Layers::embedded().unwrap().on(&gpu).unwrap().forward(x.as_chunks().0).unwrap();
+    assert_near(y.as_flattened(), &stored("layers y"));
     let scores = Images::embedded().unwrap().on(&gpu).unwrap().forward(images).unwrap();
     assert_near(scores.as_flattened(), &stored("images scores"));
     let model = Words::embedded().unwrap().on(&gpu).unwrap();

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 precast::model! {
     pub struct Images = onnx("../references/onnx/images.onnx", batch = B);
     struct Words = onnx("../references/onnx/words.onnx", batch = B, length = T <= 16);
+    pub struct Layers = onnx("../references/onnx/layers.onnx", batch = B);
 
     /// A new head on the network of a file.
     pub struct Tuned { body: Images, head: Linear(3, 2) }
@@ -44,6 +45,25 @@ precast::model! {
             let (state, count) = self.words(words);
             mean(square(state))
         }
+    }
+
+    /// A file with layers that are alike, before a new one, and twice.
+    pub struct Deep { body: Layers, bodies: [Layers; 2], head: Linear(4, 1) }
+
+    impl Deep {
+        pub fn scores(&self, x: f32[N, 4]) -> f32[N, 1] { self.head(self.body(x)) }
+
+        pub fn forward(&self, x: f32[N, 4]) -> f32[N, 4] {
+            let mut y = x;
+            for body in self.bodies { y = body(y); }
+            y
+        }
+
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[N, 4], y: f32[N, 1]) -> f32 { mean(square(self.scores(x) - y)) }
+
+        #[train(Sgd, only = head)]
+        pub fn loss_of_head(&self, x: f32[N, 4], y: f32[N, 1]) -> f32 { mean(square(self.scores(x) - y)) }
     }
 }
 
@@ -147,4 +167,54 @@ fn blocks_of_several_files_are_repeated_and_give_several_results() {
         let last = (0..20).map(|_| trainer.loss(words).unwrap().value().unwrap()).last().unwrap();
         assert!(last < 0.9 * first, "{first} became {last}");
     }
+}
+
+#[test]
+fn layers_that_are_alike_are_trained_each_on_its_own() {
+    let x = stored("layers x");
+    let (x, y): (&[[f32; 4]], _) = (x.as_chunks().0, [[0.5], [-1.0], [2.0]]);
+    let mut deep = Deep::embedded(1).unwrap();
+    let gradients = deep.trainer(Sgd::default()).loss_gradients(x, &y).unwrap();
+    let found = |name: &str| gradients.get(name).map(<[f32]>::to_vec);
+    let mut loss = |name: &str, at: usize, step: f32| {
+        deep.parameter_mut(name).unwrap()[at] += step;
+        let scores = deep.scores(x).unwrap();
+        deep.parameter_mut(name).unwrap()[at] -= step;
+        scores.iter().zip(&y).map(|(made, wanted)| f64::from(made[0] - wanted[0]).powi(2)).sum::<f64>() / 3.0
+    };
+    for layer in 0..7 {
+        for name in ["norm.weight", "norm.bias", "up.weight", "up.bias", "down.weight"] {
+            let name = format!("body.layer.{layer}.{name}");
+            for (at, gradient) in found(&name).unwrap().into_iter().enumerate() {
+                let difference = (loss(&name, at, 1e-2) - loss(&name, at, -1e-2)) / 2e-2;
+                assert!((f64::from(gradient) - difference).abs() < 2e-3, "{name}[{at}]: {gradient}, not {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn layers_that_are_alike_can_be_frozen_and_repeated() {
+    let (x, y) = (stored("layers x"), [[0.5], [-1.0], [2.0]]);
+    let x: &[[f32; 4]] = x.as_chunks().0;
+    let mut deep = Deep::embedded(1).unwrap();
+    let alone = Layers::embedded().unwrap();
+    let twice = alone.forward(&alone.forward(x).unwrap()).unwrap();
+    assert_eq!(deep.parameter("bodies.1.layer.2.up.bias").unwrap(), alone.parameter("layer.2.up.bias").unwrap());
+    for (made, wanted) in deep.forward(x).unwrap().as_flattened().iter().zip(twice.as_flattened()) {
+        assert_near((*made).into(), (*wanted).into(), 1e-5);
+    }
+    let own = |deep: &Deep| deep.parameter("body.layer.1.up.weight").unwrap().to_vec();
+    let before = own(&deep);
+    let mut trainer = deep.trainer(Sgd { rate: 0.05, ..Sgd::default() });
+    let first = trainer.loss_of_head(x, &y).unwrap().value().unwrap();
+    let last = (0..20).map(|_| trainer.loss_of_head(x, &y).unwrap().value().unwrap()).last().unwrap();
+    assert!(last < first, "{first} became {last}");
+    drop(trainer);
+    assert_eq!(own(&deep), before);
+    let mut trainer = deep.trainer(Sgd { rate: 0.05, ..Sgd::default() });
+    let whole = (0..20).map(|_| trainer.loss(x, &y).unwrap().value().unwrap()).last().unwrap();
+    assert!(whole < last, "{last} became {whole}");
+    drop(trainer);
+    assert_ne!(own(&deep), before);
 }

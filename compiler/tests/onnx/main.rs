@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod hostile;
+mod layers;
 mod mutations;
 mod names;
 mod numbers;

@@ -43,7 +43,7 @@ fn argument(name: &str, tensor: &Tensor) -> ValueInfoProto {
 }
 
 /// What a file gives for these arguments.
-fn run(file: &ModelProto, args: &[Tensor]) -> Vec<Tensor> {
+pub(super) fn run(file: &ModelProto, args: &[Tensor]) -> Vec<Tensor> {
     let (model, known) = read(file).unwrap().model("Net");
     let params = known.iter().zip(&model.params).map(|(known, param)| {
         let data = Data::Float(param.ty.dtype, known.elements().data.numbers());

@@ -123,7 +123,8 @@ fn decode<'f>(file: &'f [u8], identity: &str) -> Option<&'f [u8]> {
 /// A number of the texts of a program. Of programs that share it the pipelines would share a file, in which a driver finds each
 /// by its text.
 fn texts(program: &Program) -> u64 {
-    let all = program.entries.iter().flat_map(|entry| [entry.shared, entry.wgsl]).chain([program.wgsl, program.foreign.wgsl]);
+    let all =
+        program.entries.iter().flat_map(|entry| [entry.shared, entry.wgsl]).chain([program.wgsl, program.foreign.wgsl]);
     all.fold(0, |sum, text| checksum(sum, text.as_bytes()))
 }
 

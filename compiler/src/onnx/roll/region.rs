@@ -19,7 +19,8 @@ pub(super) fn replaced(reading: &Reading<'_>, runs: &[Run]) -> (Graph, Vec<Vec<P
         given.extend(turns.last().into_iter().flat_map(|turn| &turn.outs).map(|&out| (out, number)));
     }
     let bodies = runs.iter().map(|run| Body::of(reading, run)).collect();
-    let mut made = Replacing { reading, runs, bodies, given, new: BTreeMap::new(), graph: Graph::default(), stacks: vec![] };
+    let mut made =
+        Replacing { reading, runs, bodies, given, new: BTreeMap::new(), graph: Graph::default(), stacks: vec![] };
     reading.graph.values().filter(|value| !gone.contains(value)).for_each(|value| made.value(value));
     let outputs = &reading.graph.outputs;
     outputs.iter().for_each(|&output| made.value(output));

@@ -26,8 +26,8 @@ pub(super) fn stretches(signs: &[u32], least: usize) -> Vec<Stretch> {
     all
 }
 
-/// How far it is from places to the last ones before them that look the same, where so many say so that it may be a period. There
-/// are no more than about twice the root of the sequence's length.
+/// How far it is from places to the last ones before them that look the same, where some of a turn say so: the others may be like
+/// what stands between. There are no more periods than about six times the root of the sequence's length.
 fn periods(signs: &[u32], least: usize) -> Vec<usize> {
     let (mut last, mut votes): (HashMap<&[u32], usize>, BTreeMap<usize, usize>) = (HashMap::new(), BTreeMap::new());
     for (at, context) in signs.windows(CONTEXT).enumerate() {
@@ -35,7 +35,7 @@ fn periods(signs: &[u32], least: usize) -> Vec<usize> {
             *votes.entry(at - before).or_default() += 1;
         }
     }
-    let is_period = |(period, votes): (usize, usize)| period >= least && 2 * votes >= period.saturating_sub(CONTEXT);
+    let is_period = |(period, votes): (usize, usize)| period >= least && 16 * votes >= period;
     votes.into_iter().filter(|&of| is_period(of)).map(|(period, _)| period).collect()
 }
 
@@ -61,7 +61,8 @@ mod tests {
     #[test]
     fn a_stretch_begins_and_ends_where_nodes_differ() {
         let layer = [1, 2, 3, 4, 2, 3, 5, 6];
-        let signs: Vec<u32> = [9, 8].into_iter().chain(layer.into_iter().cycle().take(3 * layer.len() + 2)).chain([7]).collect();
+        let signs: Vec<u32> =
+            [9, 8].into_iter().chain(layer.into_iter().cycle().take(3 * layer.len() + 2)).chain([7]).collect();
         let found = stretches(&signs, 4);
         assert_eq!((found.len(), found[0].period, found[0].nodes.clone()), (1, 8, 2..28));
         assert!(stretches(&signs, 9).is_empty());

@@ -74,7 +74,8 @@ fn whole(reading: &Reading<'_>, stretch: &Stretch) -> Option<Run> {
     let period = stretch.period;
     let outs_at = |first: usize| -> Vec<Value> { places.iter().map(|k| reading.sequence[first + k]).collect() };
     let (outs, ins) = (outs_at(last.start), outs_at(last.start - period));
-    let template = Template { reading, ins: &ins, nodes: reading.sequence[last.start]..=reading.sequence[last.end - 1] };
+    let template =
+        Template { reading, ins: &ins, nodes: reading.sequence[last.start]..=reading.sequence[last.end - 1] };
     let mut turns = vec![Like { images: template.images(&outs)?, ins: ins.clone() }];
     let mut given = vec![outs.clone()];
     while let Some(next) = turns.last().map(|turn| turn.ins.clone())
@@ -135,7 +136,8 @@ impl Template<'_> {
 
     /// Whether a value is computed from arguments, and not in this turn.
     fn is_around(&self, t: Value) -> bool {
-        self.reading.place(t).is_some() && !self.nodes.contains(&t) || matches!(self.reading.graph.node(t).kind, Kind::Input(_))
+        self.reading.place(t).is_some() && !self.nodes.contains(&t)
+            || matches!(self.reading.graph.node(t).kind, Kind::Input(_))
     }
 
     /// What gives `given` in the places of `outs`, where that is a turn that is alike.
@@ -172,16 +174,16 @@ impl Template<'_> {
 /// The turns between which nothing leaves a run but by its last turn.
 fn parts(reading: &Reading<'_>, run: Run) -> Vec<Run> {
     // Of which turn a node is.
-    let mut turn_of: BTreeMap<Value, usize> = BTreeMap::new();
+    let (mut turn_of, mut shared): (BTreeMap<Value, usize>, BTreeSet<usize>) = (BTreeMap::new(), BTreeSet::new());
     for (number, turn) in run.turns.iter().enumerate() {
-        if turn.own.iter().any(|&node| turn_of.insert(node, number).is_some()) {
-            return vec![];
+        for &node in &turn.own {
+            shared.extend(turn_of.insert(node, number).into_iter().flat_map(|other| [other, number]));
         }
     }
     let (mut all, mut open): (Vec<Run>, Vec<Turn>) = (vec![], vec![]);
     let mut before = run.before.clone();
     for (number, turn) in run.turns.iter().enumerate() {
-        let (mut leaves, mut is_closed) = (false, true);
+        let (mut leaves, mut is_closed) = (shared.contains(&number), !shared.contains(&number));
         for &node in &turn.own {
             let is_out = turn.outs.contains(&node);
             let is_read = |user: &Option<Value>| match user.and_then(|user| turn_of.get(&user)) {

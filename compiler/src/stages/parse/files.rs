@@ -12,7 +12,12 @@ impl Instances<'_, '_> {
         if self.report_scales(diags) || !self.renamed {
             return;
         }
-        let params: Vec<_> = self.params.iter().enumerate().flat_map(|(k, param)| param.named().into_iter().map(move |named| (k, named))).collect();
+        let params: Vec<_> = self
+            .params
+            .iter()
+            .enumerate()
+            .flat_map(|(k, param)| param.named().into_iter().map(move |named| (k, named)))
+            .collect();
         let own: Vec<Stacked<'_>> = params.iter().map(|(_, (name, stack))| (name.as_str(), *stack)).collect();
         let states: Vec<_> = self.states.iter().map(|state| (state.name.as_str(), state.stack.as_slice())).collect();
         let mut report = |span, message| {

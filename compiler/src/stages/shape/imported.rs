@@ -21,7 +21,7 @@ impl Shaper<'_> {
             values.push(match kind {
                 Kind::Input(k) => args[k],
                 kind => {
-                    if let Some(message) = self.misfit(&kind, &of, ty.as_ref()) {
+                    if let Some(message) = misfit(&self.new, (&kind, &of, ty.as_ref())) {
                         return self
                             .report_prim(node, format!("`{}` cannot have such arguments: {message}", site.text));
                     }
@@ -37,18 +37,23 @@ impl Shaper<'_> {
             _ => Known::Each(results),
         }
     }
+}
 
-    /// What is wrong with a value of the computation where arguments have these extents, which the file may not have thought of.
-    fn misfit(&self, kind: &Kind, args: &[Value], ty: Option<&Type>) -> Option<String> {
-        if let Some(most) = ty.and_then(excess) {
-            return Some(format!("there would be a tensor with more than {most}"));
-        }
-        let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
-        if let Some(ty) = ty.filter(|ty| ty.shape.iter().any(is_negative)) {
-            return Some(format!("there would be {ty}, of which an extent is negative"));
-        }
-        let Kind::Prim(prim) = kind else { return None };
-        let types: Vec<&Type> = args.iter().map(|&arg| self.new.ty(arg)).collect();
-        prim.infer(&types).err()
+/// What is wrong with a value of the computation where arguments have these extents, which the file may not have thought of, or with
+/// one in a region.
+fn misfit(graph: &Graph, (kind, args, ty): (&Kind, &[Value], Option<&Type>)) -> Option<String> {
+    let inside = |body: &Graph| body.nodes.iter().find_map(|own| misfit(body, (&own.kind, &own.args, own.ty.as_ref())));
+    if let Some(message) = kind.bodies().iter().find_map(inside) {
+        return Some(message);
     }
+    if let Some(most) = ty.and_then(excess) {
+        return Some(format!("there would be a tensor with more than {most}"));
+    }
+    let is_negative = |dim: &Dim| dim.as_const().is_some_and(|extent| extent < 0);
+    if let Some(ty) = ty.filter(|ty| ty.shape.iter().any(is_negative)) {
+        return Some(format!("there would be {ty}, of which an extent is negative"));
+    }
+    let Kind::Prim(prim) = kind else { return None };
+    let types: Vec<&Type> = args.iter().map(|&arg| graph.ty(arg)).collect();
+    prim.infer(&types).err()
 }

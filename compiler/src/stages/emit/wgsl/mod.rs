@@ -360,8 +360,16 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             let Some(operands) = Reading::both(kernel, &sides) else { other() };
             let prefix = &entry.prefix;
             let (sides, terms) = (&sides, k);
-            let of = |way, functions| {
-                Contract { scalars: &scalars, name, prefix, functions, way, sides, terms, operands, stores }
+            let of = |way, functions| Contract {
+                scalars: &scalars,
+                name,
+                prefix,
+                functions,
+                way,
+                sides,
+                terms,
+                operands,
+                stores,
             };
             // The first way has functions for all that need no others.
             let Workgroup::Tiles(tiles) = workgroup else { other() };

@@ -39,17 +39,13 @@ pub(super) fn tables(
     let shared = own.shared();
     let texts = own.entries.iter().map(|(enables, of_ways, text)| (*enables, of_ways.as_str(), text.as_str()));
     let texts = texts.chain(std::iter::repeat(("", "", "")));
-    let listed = listed
-        .chain(choice)
-        .chain(foreign)
-        .zip(texts)
-        .map(|((name, views), (enables, of_ways, wgsl))| {
-            let of_ways = match shared.iter().position(|known| *known == of_ways && !known.is_empty()) {
-                Some(number) => quote!(SHARED[#number]),
-                None => quote!(""),
-            };
-            quote!(rt::gpu::Entry { name: #name, enables: #enables, shared: #of_ways, wgsl: #wgsl, writes: &[#(#views),*] })
-        });
+    let listed = listed.chain(choice).chain(foreign).zip(texts).map(|((name, views), (enables, of_ways, wgsl))| {
+        let of_ways = match shared.iter().position(|known| *known == of_ways && !known.is_empty()) {
+            Some(number) => quote!(SHARED[#number]),
+            None => quote!(""),
+        };
+        quote!(rt::gpu::Entry { name: #name, enables: #enables, shared: #of_ways, wgsl: #wgsl, writes: &[#(#views),*] })
+    });
     let (wgsl, call) = (&own.common, names.call_words());
     let (loops, dims) = (names.loops(), names.dims().len());
     let first_foreign = entries.first_foreign();

@@ -339,7 +339,8 @@ impl Side<'_> {
     pub(super) fn declare(&self, w: &mut String, indent: usize, has_first: bool) {
         for j in 0..self.words_of_each() {
             let register = self.register(j);
-            let word = if has_first && self.has_whole(j) { self.word_at(j, "0", false) } else { "vec4<f32>()".to_owned() };
+            let word =
+                if has_first && self.has_whole(j) { self.word_at(j, "0", false) } else { "vec4<f32>()".to_owned() };
             line(w, indent, format!("var {register} = {word};"));
             if has_first && !self.has_whole(j) {
                 line(w, indent, self.guarded(j, &format!("{register} = {};", self.word_at(j, "0", false))));

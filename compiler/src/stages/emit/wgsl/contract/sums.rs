@@ -131,8 +131,10 @@ impl Plain<'_> {
             let slice = if slices > 1 { format!("slice * {own}u + ") } else { String::new() };
             let turn = if is_loop { "t + " } else { "" };
             let depth = format!("{slice}{turn}{u}u");
-            let columns_of = (0..thread_tile[0] / 4).map(|g| a.shared(&depth, "y", g * (rows / thread_tile[0]), self.tile));
-            let rows_of = (0..thread_tile[1] / 4).map(|h| b.shared(&depth, "x", h * (columns / thread_tile[1]), self.tile));
+            let columns_of =
+                (0..thread_tile[0] / 4).map(|g| a.shared(&depth, "y", g * (rows / thread_tile[0]), self.tile));
+            let rows_of =
+                (0..thread_tile[1] / 4).map(|h| b.shared(&depth, "x", h * (columns / thread_tile[1]), self.tile));
             let (columns_of, rows_of): (Vec<String>, Vec<String>) = (columns_of.collect(), rows_of.collect());
             if let ([a0, a1], [b0, b1]) = (columns_of.as_slice(), rows_of.as_slice()) {
                 line(w, inner, format!("outer_adds({a0}, {a1}, {b0}, {b1}, &c00, &c01, &c10, &c11);"));

@@ -1,0 +1,180 @@
+//! Layers that are alike as turns of a region: which of them are, and that they give the same numbers as one after the other.
+
+use super::*;
+use precast_compiler::ir::Repeat;
+
+/// A layer: how its value is changed behind a product, and what it reads besides.
+#[derive(Clone, Copy)]
+struct Layer<'a> {
+    activation: &'a str,
+    gate: &'a str,
+    weight: Option<&'a str>,
+    /// Whether it computes its gate itself, from what all have.
+    makes_gate: bool,
+}
+
+const PLAIN: Layer<'_> = Layer { activation: "Sigmoid", gate: "gate", weight: None, makes_gate: false };
+
+/// How wide a value is.
+const WIDE: usize = 3;
+
+/// How many steps of the same kind a layer has, so that there is something to save.
+const STEPS: usize = 12;
+
+/// The nodes of a layer.
+fn nodes(number: usize, layer: Layer<'_>, before: &str, after: &str) -> Vec<NodeProto> {
+    let own = |name: &str| format!("{number}.{name}");
+    let weight = layer.weight.map_or(own("weight"), str::to_owned);
+    let mut all = vec![];
+    let gate = if layer.makes_gate { own("gate") } else { layer.gate.to_owned() };
+    if layer.makes_gate {
+        all.push(node("Tanh", &[layer.gate], &[&gate], vec![]));
+    }
+    all.push(node("MatMul", &[before, &weight], &[&own("0")], vec![]));
+    for step in 0..STEPS {
+        let [from, active, to] = [own(&step.to_string()), own(&format!("active.{step}")), own(&(step + 1).to_string())];
+        all.push(node(layer.activation, &[&from], &[&active], vec![]));
+        all.push(node("Mul", &[&active, &gate], &[&to], vec![]));
+    }
+    all.push(node("Add", &[&own(&STEPS.to_string()), &own("bias")], &[&own("sum")], vec![]));
+    all.push(node("Add", &[&own("sum"), before], &[after], vec![]));
+    all
+}
+
+fn numbers(seed: usize, count: usize) -> Vec<f32> {
+    (0..count).map(|k| ((seed * 29 + k * 17) % 23) as f32 / 11.5 - 1.0).collect()
+}
+
+/// A file of layers, and what it gives besides the last layer's value.
+fn file(layers: &[Layer<'_>], outputs: &[String]) -> ModelProto {
+    let mut all = vec![node("Sigmoid", &["x"], &["gate"], vec![])];
+    let wide = WIDE as i64;
+    let mut weights = vec![floats("tied", &[wide, wide], &numbers(7, WIDE * WIDE))];
+    for (number, &layer) in layers.iter().enumerate() {
+        let before = if number == 0 { "x".to_owned() } else { format!("y{number}") };
+        all.extend(nodes(number, layer, &before, &format!("y{}", number + 1)));
+        weights.push(floats(&format!("{number}.weight"), &[wide, wide], &numbers(number, WIDE * WIDE)));
+        weights.push(floats(&format!("{number}.bias"), &[wide], &numbers(number + 40, WIDE)));
+    }
+    let x = input("x", FLOAT, &[named("B"), Extent::DimValue(wide)]);
+    let last = [format!("y{}", layers.len())];
+    let outputs: Vec<&str> = last.iter().chain(outputs).map(String::as_str).collect();
+    model(all, vec![x], &outputs, weights)
+}
+
+/// The regions of a file: how many turns each has, what goes from turn to turn, and of how many parameters there are stacks.
+fn regions(model: &ModelProto) -> Vec<(i64, usize, usize)> {
+    let graph = read(model).unwrap().function.graph;
+    let region = |node: &precast_compiler::ir::Node| match &node.kind {
+        Kind::Repeat(repeat) => {
+            let Repeat { count, carried, stacked, .. } = &**repeat;
+            Some((count.as_const().unwrap(), *carried, *stacked))
+        }
+        _ => None,
+    };
+    graph.nodes.iter().filter_map(region).collect()
+}
+
+/// That a file gives the same as one in which everything is a result, so that nothing is a turn.
+fn gives_the_same(layers: &[Layer<'_>], outputs: &[String]) {
+    let inside: Vec<String> = (0..layers.len()).map(|number| format!("{number}.sum")).collect();
+    let written_out = file(layers, &[outputs, &inside].concat());
+    assert!(regions(&written_out).is_empty());
+    let x = || vec![Tensor::floats([2, WIDE], numbers(3, 2 * WIDE).into_iter().map(f64::from).collect::<Vec<f64>>())];
+    let (made, wanted) = (results(&file(layers, outputs), x()), results(&written_out, x()));
+    for (made, wanted) in made.iter().zip(&wanted) {
+        assert_eq!(made.f64s(), wanted.f64s());
+    }
+    let by_kernels = operator_tests::run(&file(layers, outputs), &x());
+    let of_wanted = operator_tests::run(&written_out, &x());
+    for (made, wanted) in by_kernels.iter().zip(&of_wanted) {
+        assert_eq!(made.f64s(), wanted.f64s());
+    }
+}
+
+#[test]
+fn alike_layers_are_turns() {
+    for count in [2, 3, 6] {
+        let layers = vec![PLAIN; count];
+        assert_eq!(regions(&file(&layers, &[])), [(count as i64, 1, 2)]);
+        gives_the_same(&layers, &[]);
+    }
+}
+
+#[test]
+fn another_layer_ends_a_run() {
+    let mut layers = vec![PLAIN; 7];
+    layers[3].activation = "Tanh";
+    assert_eq!(regions(&file(&layers, &[])), [(3, 1, 2), (3, 1, 2)]);
+    gives_the_same(&layers, &[]);
+    layers[0].activation = "Softplus";
+    assert_eq!(regions(&file(&layers, &[])), [(2, 1, 2), (3, 1, 2)]);
+    gives_the_same(&layers, &[]);
+}
+
+#[test]
+fn what_is_read_outside_ends_a_run() {
+    let layers = vec![PLAIN; 6];
+    let outputs = ["y2".to_owned()];
+    assert_eq!(regions(&file(&layers, &outputs)), [(2, 1, 2), (4, 1, 2)]);
+    gives_the_same(&layers, &outputs);
+    // What is inside of a layer leaves the whole layer out.
+    let outputs = ["3.3".to_owned()];
+    assert_eq!(regions(&file(&layers, &outputs)), [(3, 1, 2), (2, 1, 2)]);
+    gives_the_same(&layers, &outputs);
+}
+
+#[test]
+fn tied_weights_are_read_by_all_turns() {
+    let layers = [Layer { weight: Some("tied"), ..PLAIN }; 4];
+    assert_eq!(regions(&file(&layers, &[])), [(4, 1, 1)]);
+    gives_the_same(&layers, &[]);
+    let imported = read(&file(&layers, &[])).unwrap();
+    assert_eq!(imported.params.iter().filter(|param| param.name == "tied" && param.stack.is_empty()).count(), 1);
+    // A weight that the last layer has of the first is in no stack.
+    let mut layers = [PLAIN; 5];
+    layers[4].weight = Some("0.weight");
+    assert_eq!(regions(&file(&layers, &[])), [(3, 1, 2)]);
+    gives_the_same(&layers, &[]);
+}
+
+#[test]
+fn what_all_turns_compute_alike_is_computed_before() {
+    let layers = [Layer { makes_gate: true, ..PLAIN }; 4];
+    let imported = read(&file(&layers, &[])).unwrap();
+    let is_tanh = |node: &precast_compiler::ir::Node| matches!(&node.kind, Kind::Prim(Prim::Map(op)) if format!("{op:?}") == "Tanh");
+    let graph = &imported.function.graph;
+    let bodies = graph.nodes.iter().flat_map(|node| node.kind.bodies());
+    assert_eq!(graph.nodes.iter().filter(|node| is_tanh(node)).count(), 1);
+    assert_eq!(bodies.flat_map(|body| &body.nodes).filter(|node| is_tanh(node)).count(), 0);
+    assert_eq!(regions(&file(&layers, &[])), [(4, 1, 2)]);
+    gives_the_same(&layers, &[]);
+}
+
+#[test]
+fn parameters_of_turns_keep_their_names_and_values() {
+    let layers = [PLAIN; 3];
+    let (model, weights) = read(&file(&layers, &[])).unwrap().model("Model");
+    let names: Vec<String> = model.params.iter().flat_map(|param| param.instances()).collect();
+    assert_eq!(names, ["0.weight", "1.weight", "2.weight", "0.bias", "1.bias", "2.bias"]);
+    let wanted = (0..3).flat_map(|number| numbers(number, WIDE * WIDE)).map(f64::from);
+    assert!(weights[0].elements().data.numbers().into_iter().eq(wanted));
+}
+
+/// The order of a file's nodes does not matter, as long as arguments come first.
+#[test]
+fn layers_may_be_interleaved() {
+    let mut file = file(&[PLAIN; 4], &[]);
+    let graph = file.graph.as_mut().unwrap();
+    let (mut done, mut sorted) = (vec!["x".to_owned()], vec![]);
+    let mut rest: Vec<NodeProto> = graph.node.drain(..).collect();
+    while !rest.is_empty() {
+        let made = |name: &String| done.contains(name) || graph.initializer.iter().any(|known| known.name == *name);
+        let at = rest.iter().rposition(|node| node.input.iter().all(made)).unwrap();
+        let node = rest.remove(at);
+        done.extend(node.output.iter().cloned());
+        sorted.push(node);
+    }
+    graph.node = sorted;
+    assert_eq!(regions(&file), [(4, 1, 2)]);
+}
