@@ -3,16 +3,82 @@
 //! In: a program. Out: the same with fewer buffers, and without copies of what lies where it should already. Always: the kernel
 //! reads every word that it overwrites at the very position where it writes it, and not in a later pass.
 
-use crate::ir::kernel::{Expr, Kernel, Load, Skeleton, Store};
-use crate::ir::program::{BufferId, Program, Role, Step};
+use super::carry::count;
+use crate::ir::kernel::{Expr, Kernel, Load, Operand, Skeleton, Store};
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 
 /// Gives results the memory of arguments that die with them.
 pub(super) fn coalesce(program: &mut Program) {
+    let Program { steps, buffers, .. } = program;
+    let mut uses = vec![0; buffers.len()];
+    count(steps, &mut uses);
+    loops(steps, buffers, &uses);
+    let scratch: Vec<bool> = buffers.iter().map(|buffer| buffer.role == Role::Scratch).collect();
+    share(steps, &scratch);
+}
+
+/// The same in each turn of loops, with what no turn hands on.
+fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
+    for step in steps {
+        step.bodies_mut().into_iter().for_each(|body| loops(body, buffers, uses));
+        let Step::Loop { body, .. } = step else { continue };
+        let mut inside = vec![0; buffers.len()];
+        count(body, &mut inside);
+        let mut own: Vec<bool> = buffers
+            .iter()
+            .zip(&inside)
+            .zip(uses)
+            .map(|((b, inside), all)| b.role == Role::Scratch && inside == all)
+            .collect();
+        begun(body, &mut own);
+        share(body, &own);
+    }
+}
+
+/// Leaves those buffers `own` that a turn writes before it reads them, and by launches of its own.
+fn begun(body: &[Step], own: &mut [bool]) {
+    let mut written = vec![false; own.len()];
+    for step in body {
+        let Step::Launch { kernel, buffers } = step else {
+            let mut inside = vec![0; own.len()];
+            count(std::slice::from_ref(step), &mut inside);
+            own.iter_mut().zip(inside).for_each(|(own, uses)| *own &= uses == 0);
+            continue;
+        };
+        for (number, (slot, buffer)) in kernel.slots.iter().zip(buffers).enumerate() {
+            own[buffer.0] &= (written[buffer.0] || !slot.read) && is_still(kernel, number);
+        }
+        buffers.iter().for_each(|buffer| written[buffer.0] = true);
+    }
+}
+
+/// Whether a kernel is known to see the same part of a slot in every turn.
+fn is_still(kernel: &Kernel, slot: usize) -> bool {
+    let is_own = |store: &&Store| store.slot == slot;
+    let loads = kernel.scalars.iter().filter_map(Expr::load).filter(|load| load.slot == slot);
+    let are_still = match &kernel.skeleton {
+        Skeleton::Row { passes, stores, .. } => {
+            let mut all = passes.iter().flat_map(|pass| &pass.stores).chain(stores).filter(is_own);
+            all.all(|store| store.index.is_still())
+        }
+        Skeleton::Contract { lhs, rhs, stores, .. } => {
+            let mut operands = [lhs, rhs].into_iter().filter(|operand| operand.slot == slot);
+            let windows = |operand: &Operand| operand.windows.iter().all(|window| window.index.is_still());
+            operands.all(|operand| operand.index.is_still() && windows(operand))
+                && stores.iter().filter(is_own).all(|store| store.index.is_still())
+        }
+        Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => false,
+    };
+    are_still && loads.into_iter().all(|load| load.index.is_still())
+}
+
+/// Merges buffers of those that may be in a list of steps.
+fn share(steps: &mut [Step], may: &[bool]) {
     let mut position = 0;
-    while position < program.steps.len() {
-        if let Some((from, to)) = candidate(program, position) {
-            rename(&mut program.steps[position..], to, from);
-            if let Step::Launch { kernel, buffers } = &mut program.steps[position] {
+    while position < steps.len() {
+        if let Some((from, to)) = candidate(steps, position, may) {
+            rename(&mut steps[position..], to, from);
+            if let Step::Launch { kernel, buffers } = &mut steps[position] {
                 merge(kernel, buffers, from);
             }
         }
@@ -21,18 +87,17 @@ pub(super) fn coalesce(program: &mut Program) {
 }
 
 /// A buffer that the launch at a position reads last, and one that it writes first, if they can be one.
-fn candidate(program: &Program, position: usize) -> Option<(BufferId, BufferId)> {
-    let Step::Launch { kernel, buffers } = &program.steps[position] else { return None };
-    let scratch = |slot: usize| program.buffers[buffers[slot].0].role == Role::Scratch;
-    let slots = || (0..buffers.len()).filter(|&slot| scratch(slot));
+fn candidate(steps: &[Step], position: usize, may: &[bool]) -> Option<(BufferId, BufferId)> {
+    let Step::Launch { kernel, buffers } = &steps[position] else { return None };
+    let slots = || (0..buffers.len()).filter(|&slot| may[buffers[slot].0]);
     slots().filter(|&slot| kernel.slots[slot].write && !kernel.slots[slot].read).find_map(|write| {
         let fits = |&read: &usize| {
             let (source, target) = (&kernel.slots[read], &kernel.slots[write]);
             source.read && !source.write && source.len == target.len && source.dtype == target.dtype
         };
         let read = slots().filter(fits).find(|&read| {
-            !used(&program.steps[position + 1..], buffers[read])
-                && !used(&program.steps[..position], buffers[write])
+            !used(&steps[position + 1..], buffers[read])
+                && !used(&steps[..position], buffers[write])
                 && in_place(kernel, read, write)
         })?;
         Some((buffers[read], buffers[write]))
