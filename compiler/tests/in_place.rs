@@ -14,6 +14,7 @@ mod judge;
 mod support;
 
 use judge::{check_memory, compile, judge, plain};
+use precast_compiler::ir::program::Step;
 use proc_macro2::Span;
 use support::Numbers;
 
@@ -85,5 +86,38 @@ fn what_is_ordered_is_computed_once() {
             let kernels = compiled.plans.to_string();
             assert_eq!(kernels.matches("mul_add").count(), 1, "{ordered}: {kernels}");
         }
+    }
+}
+
+/// What dies in a turn of a loop is written over there: a softmax, which has its scores alone for a slot. What a turn reads of the
+/// one before it, or of all, is not.
+#[test]
+fn turns_of_a_loop_write_over_what_dies_in_them() {
+    let text = "struct Block { up: Linear(8, 8, bias = false), down: Linear(8, 8) }
+        impl Block {
+            fn forward(&self, x: f32[B, 8], all: f32[B, 8]) -> f32[B, 8] {
+                x + self.down(softmax(self.up(x))) * softmax(all)
+            }
+        }
+        pub struct Net { blocks: [Block; 3] }
+        impl Net {
+            pub fn f(&self, x: f32[B, 8]) -> f32[B, 8] {
+                let all = tanh(x);
+                let mut y = x;
+                for block in self.blocks { y = block(y, all); }
+                y
+            }
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, 8]) -> f32 { mean(self.f(x)) }
+        }";
+    holds(text);
+    for compiled in compile(text) {
+        let steps = &compiled.plans.plans[0].program.steps;
+        let body = steps.iter().find_map(|step| match step {
+            Step::Loop { body, .. } => Some(body),
+            _ => None,
+        });
+        let is_alone = |step: &Step<_>| matches!(step, Step::Launch { buffers, .. } if buffers.len() == 1);
+        assert!(body.unwrap().iter().any(is_alone), "{}", compiled.plans);
     }
 }
