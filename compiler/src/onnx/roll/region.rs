@@ -98,7 +98,7 @@ impl Replacing<'_> {
                 _ => unreachable!("it is like a parameter"),
             };
             let stack = self.stack(run.turns.iter().map(of_turn).collect());
-            let shape: Vec<Dim> = [&[count.clone()], &*slice.shape].concat();
+            let shape: Vec<Dim> = [std::slice::from_ref(&count), &*slice.shape].concat();
             args.push(self.graph.push(Kind::Param(stack), vec![], Some(Type::new(slice.dtype, shape)), span));
         }
         args.extend(around.iter().map(|around| self.new[around]));

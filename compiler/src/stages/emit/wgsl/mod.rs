@@ -358,26 +358,12 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
         Skeleton::Contract { k, stores, .. } => {
             let (Some(way), Some(sides)) = (entry.way, Sides::of(kernel)) else { other() };
             let Some(operands) = Reading::both(kernel, &sides) else { other() };
-            let prefix = &entry.prefix;
-            let (sides, terms) = (&sides, k);
-            let of = |way, functions| Contract {
-                scalars: &scalars,
-                name,
-                prefix,
-                functions,
-                way,
-                sides,
-                terms,
-                operands,
-                stores,
-            };
-            // The first way has functions for all that need no others.
             let Workgroup::Tiles(tiles) = workgroup else { other() };
-            let first = tiles.ways().next().map_or(String::new(), |first| of(first, entry.base.as_str()).functions());
-            let own = of(way, &entry.base);
-            let is_same = own.functions() == first;
-            let contract = if is_same { own } else { of(way, prefix) };
-            shared = if is_same { first } else { contract.functions() };
+            let (prefix, sides, terms) = (entry.prefix.as_str(), &sides, k);
+            let contract =
+                Contract { scalars: &scalars, name, prefix, functions: prefix, way, sides, terms, operands, stores };
+            let (contract, functions) = contract.sharing(tiles.ways().next().unwrap_or(way), &entry.base);
+            shared = functions;
             (contract.print(), contract.groups())
         }
         Skeleton::Recur(own) => {

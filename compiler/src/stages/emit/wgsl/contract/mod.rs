@@ -26,6 +26,7 @@ use std::fmt::Write;
 use sums::Plain;
 
 /// A contract kernel as its printer sees it.
+#[derive(Clone, Copy)]
 pub(super) struct Contract<'a> {
     pub(super) scalars: &'a Scalars<'a>,
     pub(super) name: &'a str,
@@ -41,9 +42,16 @@ pub(super) struct Contract<'a> {
     pub(super) stores: &'a [Store],
 }
 
-impl Contract<'_> {
+impl<'a> Contract<'a> {
+    /// The same with the functions of the first way, whose names begin with `base`, where it needs no others; and its functions.
+    pub(super) fn sharing(self, first: Way, base: &'a str) -> (Contract<'a>, String) {
+        let own = Contract { functions: base, ..self };
+        let functions = Contract { way: first, ..own }.functions();
+        if own.functions() == functions { (own, functions) } else { (self, self.functions()) }
+    }
+
     /// The functions that it calls, of which none knows what its shared memory is.
-    pub(super) fn functions(&self) -> String {
+    fn functions(&self) -> String {
         let of_sides: String = self.both_sides().iter().map(Side::functions).collect();
         of_sides + &self.result() + &self.block()
     }
