@@ -146,7 +146,9 @@ fn copies(steps: &[Step<KernelId>], compiled: &Compiled, whole: i64) -> bool {
     steps.iter().any(|step| match step {
         Step::Launch { kernel, buffers } => buffers.iter().any(large) || rounds(kernel) >= whole,
         Step::Loop { body, .. } => copies(body, compiled, whole),
-        Step::Branch { .. } | Step::Fused { .. } => step.bodies().into_iter().any(|body| copies(body, compiled, whole)),
+        Step::Branch { .. } | Step::Fused { .. } | Step::Joined { .. } => {
+            step.bodies().into_iter().any(|body| copies(body, compiled, whole))
+        }
         Step::Foreign { args, results, .. } => args.iter().chain(results).any(|(b, _)| large(b)),
     })
 }

@@ -128,7 +128,7 @@ fn dispatches() -> usize {
         steps
             .iter()
             .map(|step| match step {
-                Step::Launch { .. } => 1,
+                Step::Launch { .. } | Step::Joined { .. } => 1,
                 Step::Loop { count, body, .. } => count.as_const().unwrap_or(1) as usize * launches(body),
                 Step::Foreign { .. } => 0,
                 Step::Branch { .. } | Step::Fused { .. } => step.bodies().into_iter().map(launches).sum(),

@@ -11,6 +11,7 @@ pub mod ellipses;
 pub mod graph;
 pub mod index;
 mod infer;
+pub mod joint;
 pub mod kernel;
 pub mod lanes;
 pub mod limits;

@@ -128,6 +128,8 @@ impl Plan {
             Step::Foreign { args, results, .. } => {
                 is_apart(args.iter().chain(results).map(|(buffer, _)| *buffer).collect())
             }
+            // What its launches have in common counts once.
+            Step::Joined { steps, .. } => is_apart(steps.iter().flat_map(Step::buffers).collect()),
             Step::Loop { .. } | Step::Branch { .. } | Step::Fused { .. } => {
                 step.bodies().into_iter().flatten().all(|step| self.sees_apart(step))
             }
@@ -136,9 +138,11 @@ impl Plan {
 
     fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {
         match step {
-            Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => {
-                step.bodies().into_iter().flatten().any(|s| self.updates(s, kernels))
-            }
+            Step::Loop { .. }
+            | Step::Branch { .. }
+            | Step::Foreign { .. }
+            | Step::Fused { .. }
+            | Step::Joined { .. } => step.bodies().into_iter().flatten().any(|s| self.updates(s, kernels)),
             Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
                 let role = self.program.buffers[b.0].role;
                 slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))

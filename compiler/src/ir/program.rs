@@ -2,6 +2,7 @@
 
 use super::dim::Dim;
 use super::graph::Source;
+use super::joint::Joint;
 use super::kernel::Kernel;
 use super::model::{Effect, ParamId, StateId};
 use super::precision::Precision;
@@ -108,6 +109,13 @@ pub enum Step<K = Kernel> {
         /// What does the same.
         steps: Vec<Step<K>>,
     },
+    /// Launches that a GPU runs as one dispatch, and a CPU one after the other.
+    Joined {
+        /// How its workgroups share them.
+        joint: Joint,
+        /// Launches alone.
+        steps: Vec<Step<K>>,
+    },
     /// A call of a function that the program supplies at run time.
     Foreign {
         /// Which of the model's foreign functions.
@@ -126,7 +134,7 @@ impl<K> Step<K> {
             Step::Launch { .. } | Step::Foreign { .. } => vec![],
             Step::Loop { body, .. } => vec![body],
             Step::Branch { cases, .. } => cases.iter().map(Vec::as_slice).collect(),
-            Step::Fused { steps, .. } => vec![steps],
+            Step::Fused { steps, .. } | Step::Joined { steps, .. } => vec![steps],
         }
     }
 
@@ -136,7 +144,7 @@ impl<K> Step<K> {
             Step::Launch { .. } | Step::Foreign { .. } => vec![],
             Step::Loop { body, .. } => vec![body],
             Step::Branch { cases, .. } => cases.iter_mut().collect(),
-            Step::Fused { steps, .. } => vec![steps],
+            Step::Fused { steps, .. } | Step::Joined { steps, .. } => vec![steps],
         }
     }
 
@@ -144,7 +152,7 @@ impl<K> Step<K> {
     pub fn for_each_buffer(&mut self, see: &mut dyn FnMut(&mut BufferId)) {
         match self {
             Step::Launch { buffers, .. } | Step::Fused { buffers, .. } => buffers.iter_mut().for_each(see),
-            Step::Loop { .. } => {}
+            Step::Loop { .. } | Step::Joined { .. } => {}
             Step::Branch { selector, .. } => see(selector),
             Step::Foreign { args, results, .. } => args.iter_mut().chain(results).for_each(|(buffer, _)| see(buffer)),
         }
@@ -154,7 +162,7 @@ impl<K> Step<K> {
     pub fn buffers(&self) -> Vec<BufferId> {
         match self {
             Step::Launch { buffers, .. } | Step::Fused { buffers, .. } => buffers.clone(),
-            Step::Loop { .. } => vec![],
+            Step::Loop { .. } | Step::Joined { .. } => vec![],
             Step::Branch { selector, .. } => vec![*selector],
             Step::Foreign { args, results, .. } => args.iter().chain(results).map(|(buffer, _)| *buffer).collect(),
         }
@@ -179,7 +187,7 @@ pub fn written<'s, K>(step: &'s Step<K>, find: &dyn Fn(&'s K) -> &'s Kernel, int
             into.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
         }
         Step::Foreign { results, .. } => into.extend(results.iter().map(|(buffer, _)| *buffer)),
-        Step::Loop { .. } | Step::Branch { .. } => {}
+        Step::Loop { .. } | Step::Branch { .. } | Step::Joined { .. } => {}
     }
     step.bodies().into_iter().flatten().for_each(|step| written(step, find, into));
 }

@@ -65,7 +65,8 @@ pub struct RowGroup {
     /// Whether a workgroup shares the reduction of a row; otherwise an invocation does it alone.
     pub cooperative: bool,
     /// Rows beside each other whose reductions a workgroup shares, a power of two: invocations beside each other have terms of
-    /// different rows, which may lie beside each other in memory.
+    /// different rows, which may lie beside each other in memory. Where invocations do not share rows, the only ones that have some,
+    /// if these are several.
     pub rows: u32,
     /// Elements beside each other that an invocation has at a time: of a row that is shared along its last axis, otherwise along
     /// the axis whose neighbours belong into neighbouring invocations. What [`neighbours`](super::neighbours) says can be.
@@ -229,6 +230,14 @@ impl RowGroup {
         RowGroup { invocations, cooperative, rows: 1, neighbours: 1, turns: None, block, at_once: 1 }
     }
 
+    /// Rows or elements of a workgroup.
+    pub fn items(&self) -> u32 {
+        match self.cooperative || self.rows > 1 {
+            true => self.rows,
+            false => self.invocations * self.neighbours,
+        }
+    }
+
     /// The invocations that share a row.
     pub fn of_row(&self) -> u32 {
         self.invocations / self.rows
@@ -251,7 +260,11 @@ impl RowGroup {
             return Some("blocks that are not what is taken at once, several times");
         }
         let is_side = self.rows.is_power_of_two() && self.rows < self.invocations;
-        if self.rows != 1 && !(is_side && self.cooperative && self.neighbours == 1 && has_sums_alone(kernel)) {
+        let can_share = match self.cooperative {
+            true => has_sums_alone(kernel),
+            false => matches!(kernel.skeleton, Skeleton::Row { .. }),
+        };
+        if self.rows != 1 && !(is_side && can_share && self.neighbours == 1) {
             return Some("rows beside each other that a kernel does not have");
         }
         let turns = self.turns?;

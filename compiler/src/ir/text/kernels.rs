@@ -185,6 +185,9 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
                 let one = indented(&launch(kernel, buffers.join(", ")));
                 _ = writeln!(text, "fused {{\n{one}}} of {{\n{}}}", all(list));
             }
+            Step::Joined { joint, steps: list } => {
+                _ = writeln!(text, "joined {} {{\n{}}}", joint.name(), indented(&steps(list, launch)));
+            }
             Step::Foreign { function, args, results } => {
                 let list = |list: &[(BufferId, Type)]| {
                     list.iter().map(|(b, ty)| format!("b{}: {ty}", b.0)).collect::<Vec<_>>().join(", ")

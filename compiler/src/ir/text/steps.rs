@@ -4,6 +4,7 @@ use super::datum::Read;
 use super::lex::Cursor;
 use super::programs::letter;
 use crate::ir::Type;
+use crate::ir::joint::Joint;
 use crate::ir::program::{BufferId, Step};
 
 type Parsed<T> = Result<T, String>;
@@ -48,6 +49,12 @@ pub(super) fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<V
             }
             cursor.expect('{')?;
             steps.push(Step::Fused { kernel: whole, buffers, steps: self::steps(cursor, kernel)? });
+        } else if cursor.keyword("joined") {
+            let Some((_, joint)) = Joint::ALL.into_iter().find(|(name, _)| cursor.keyword(name)) else {
+                return cursor.fail("no such joint");
+            };
+            cursor.expect('{')?;
+            steps.push(Step::Joined { joint, steps: self::steps(cursor, kernel)? });
         } else if cursor.keyword("launch") {
             let (kernel, buffers) = launch(cursor, kernel)?;
             steps.push(Step::Launch { kernel, buffers });

@@ -2,6 +2,7 @@
 
 use super::ensure;
 use super::kernels::kernel_errors;
+use crate::ir::joint::Joined;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::program::{Buffer, BufferId, KernelId, Program, Role, Step};
@@ -79,6 +80,18 @@ impl<'p, K> Scope<'p, K> {
                 Step::Fused { kernel, buffers, steps } => {
                     self.launch(kernel, buffers);
                     self.steps(steps);
+                }
+                Step::Joined { joint, steps } => {
+                    self.steps(steps);
+                    let launch = |step: &'p Step<K>| match step {
+                        Step::Launch { kernel, buffers } => Some(((self.find)(kernel)?, buffers.as_slice())),
+                        _ => None,
+                    };
+                    let launches: Option<Vec<Joined<'p>>> = steps.iter().map(launch).collect();
+                    let wrong = launches
+                        .map_or(Some("something that is no launch"), |launches| joint.error(&launches, self.buffers));
+                    let what = format!("launches that are joined {}", joint.name());
+                    self.keep(&what, wrong.map_or(Ok(()), |why| Err(format!("have {why}"))));
                 }
                 Step::Foreign { function, args, results } => {
                     for value in args.iter().chain(results) {

@@ -213,6 +213,7 @@ impl Machine<'_> {
             match step {
                 Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, counters)?,
                 Step::Fused { kernel, buffers, steps } => self.fused(*kernel, buffers, steps, counters)?,
+                Step::Joined { joint: _, steps } => self.steps(steps, counters)?,
                 Step::Foreign { function, args, results } => {
                     let read = |(buffer, ty): &(BufferId, Type)| self.contents(*buffer, ty);
                     let given = args.iter().map(read).collect::<Result<Vec<Tensor>, _>>()?;

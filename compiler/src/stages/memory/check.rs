@@ -4,6 +4,7 @@
 //! own name on every word, on a CPU and on a GPU. Nothing of the planner is used: not its lifetimes, not its packing.
 
 use crate::ir::Dim;
+use crate::ir::joint::{Joined, Joint, kept};
 use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
 use crate::ir::plan::{Plan, Pool};
@@ -92,7 +93,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn steps(&mut self, steps: &[Step<KernelId>]) -> Result<(), Clash> {
+    fn steps(&mut self, steps: &'a [Step<KernelId>]) -> Result<(), Clash> {
         for step in steps {
             match step {
                 Step::Loop { count, body, .. } => {
@@ -127,7 +128,28 @@ impl<'a> Run<'a> {
                     Side::Cpu => self.launch(&self.kernels[kernel.0], buffers)?,
                     Side::Gpu => self.steps(steps)?,
                 },
+                Step::Joined { joint, steps } => {
+                    self.steps(steps)?;
+                    if self.side == Side::Gpu {
+                        self.joined(*joint, steps)?;
+                    }
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// What the launches of a dispatch touch is there until the last of them is over; what stays in workgroups is nowhere.
+    fn joined(&mut self, joint: Joint, steps: &'a [Step<KernelId>]) -> Result<(), Clash> {
+        steps.iter().flat_map(Step::buffers).try_for_each(|buffer| self.read(buffer))?;
+        let launch = |step: &'a Step<KernelId>| match step {
+            Step::Launch { kernel, buffers } => Some((&self.kernels[kernel.0], buffers.as_slice())),
+            _ => None,
+        };
+        let launches: Vec<Joined<'a>> = steps.iter().filter_map(launch).collect();
+        if let (Joint::Each, &[first, second]) = (joint, launches.as_slice()) {
+            let kept = kept(first, second).into_iter().filter_map(|buffer| self.ranges[buffer.0].clone());
+            kept.for_each(|words| self.words[words].fill(None));
         }
         Ok(())
     }

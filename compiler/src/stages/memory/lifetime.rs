@@ -111,6 +111,15 @@ impl Order {
                         self.uses[end].extend(own);
                     }
                 }
+                // Nothing orders the workgroups of a dispatch, so what its launches use is in use at once.
+                Step::Joined { steps, joint: _ } => {
+                    let start = self.uses.len();
+                    self.walk(steps, kernels, side);
+                    if side == Side::Gpu {
+                        let uses = self.uses.drain(start..).flatten().collect();
+                        self.uses.push(uses);
+                    }
+                }
                 // The cases follow each other: what only one of them uses shares memory with what only another uses.
                 Step::Branch { selector, cases } => {
                     self.uses.push(vec![(*selector, false)]);

@@ -45,6 +45,7 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
             Step::Fused { kernel, buffers, steps } => {
                 Step::Fused { kernel: unique(kernel, kernels), buffers, steps: number(steps, kernels) }
             }
+            Step::Joined { joint, steps } => Step::Joined { joint, steps: number(steps, kernels) },
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
             Step::Foreign { function, args, results } => Step::Foreign { function, args, results },
             Step::Branch { selector, cases } => {

@@ -25,7 +25,11 @@ fn list(steps: &mut Vec<Step>, buffers: &mut [Buffer], uses: &[usize]) {
         steps[at].bodies_mut().into_iter().for_each(|body| list(body, buffers, uses));
         let before = match &mut steps[at] {
             Step::Loop { count, body, .. } => taken(body, count, buffers, uses),
-            Step::Launch { .. } | Step::Foreign { .. } | Step::Branch { .. } | Step::Fused { .. } => vec![],
+            Step::Launch { .. }
+            | Step::Foreign { .. }
+            | Step::Branch { .. }
+            | Step::Fused { .. }
+            | Step::Joined { .. } => vec![],
         };
         let moved = before.len();
         steps.splice(at..at, before);

@@ -3,7 +3,8 @@
 //! In: programs of kernels as fuse left them. Out: the same work: products out of loops that need not wait for them, axes split
 //! where indices divide them and neighbouring ones merged, the operands of products in the order in which results are
 //! contiguous, values in the place of those that die with them; the vector axis, algorithms, precision, packing, loops and
-//! workgroups chosen; steps fused that a CPU runs as one kernel; sums split that several workgroups of a GPU make. Always: a kernel computes what it computed before, as precisely as the model asks for.
+//! workgroups chosen; steps fused that a CPU runs as one kernel; sums split that several workgroups of a GPU make; small
+//! launches joined. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod attend;
 mod attend_tiles;
@@ -11,6 +12,7 @@ mod axes;
 mod carry;
 mod coalesce;
 mod hoist;
+mod join;
 mod machine;
 mod narrow;
 mod neighbours;
@@ -44,6 +46,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         pack_once::choose(program);
         split_sums::split(program);
         workgroups::choose(program);
+        join::join(program);
     }
     programs
 }

@@ -14,7 +14,7 @@ use crate::ir::workgroup::{INVOCATIONS, ROW_BLOCK, RowGroup, TURNS};
 /// The most values of scalars that are printed one after the other.
 const PRINTED: usize = 1024;
 /// The most takings of a block whose loads do not wait for each other: more are text that gains nothing.
-const AT_ONCE: u32 = 8;
+pub(super) const AT_ONCE: u32 = 8;
 /// The most of them in a block, which is printed twice: once as a whole, and once with an end.
 const TAKEN: usize = PRINTED / 4;
 /// The fewest invocations that share a row: those of a subgroup, mostly.
@@ -26,7 +26,7 @@ pub(super) fn choose(kernel: &Kernel, group: RowGroup) -> RowGroup {
 }
 
 /// The group that asks for as much of a block as it has room for, before it computes.
-fn at_once(kernel: &Kernel, group: RowGroup) -> RowGroup {
+pub(super) fn at_once(kernel: &Kernel, group: RowGroup) -> RowGroup {
     let Some(block) = group.block.filter(|_| group.neighbours == 1 || group.neighbours == FOUR) else { return group };
     let of_turn = group.neighbours as usize;
     let loads = kernel.scalars.iter().filter(|scalar| scalar.load().is_some()).count().max(1);

@@ -29,6 +29,7 @@ fn visit(list: &mut [Step], changed: Option<&BTreeSet<BufferId>>, all: &[Buffer]
                 visit(body, Some(&changed), all);
             }
             Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| visit(case, changed, all)),
+            Step::Joined { steps, .. } => visit(steps, changed, all),
             // A CPU does not run the steps of which one kernel was made, and that is no product.
             Step::Fused { .. } | Step::Foreign { .. } => {}
         }

@@ -42,7 +42,7 @@ fn reads(steps: &[Step], into: &mut BTreeSet<BufferId>) {
             }
             Step::Branch { selector, .. } => _ = into.insert(*selector),
             Step::Foreign { args, .. } => into.extend(args.iter().map(|(b, _)| *b)),
-            Step::Loop { .. } | Step::Fused { .. } => {}
+            Step::Loop { .. } | Step::Fused { .. } | Step::Joined { .. } => {}
         }
         step.bodies().into_iter().for_each(|body| reads(body, into));
     }

@@ -22,7 +22,7 @@ const TYPICAL: i64 = 64;
 /// Rows of at least this many elements are reduced by a whole workgroup.
 const COOPERATE: i64 = 64;
 /// The fewest rows or columns of an invocation.
-const THREAD_SIDE: u32 = 4;
+pub(super) const THREAD_SIDE: u32 = 4;
 /// The most rows or columns of an invocation.
 const LONG_THREAD_SIDE: u32 = 8;
 /// The fewest invocations of a slice of a tile whose invocations have so many.

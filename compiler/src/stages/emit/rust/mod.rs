@@ -64,7 +64,7 @@ fn used_by(steps: &[Step<KernelId>], used: &mut BTreeSet<KernelId>) {
     for step in steps {
         match step {
             Step::Launch { kernel, .. } | Step::Fused { kernel, .. } => _ = used.insert(*kernel),
-            Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => {
+            Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Joined { .. } => {
                 step.bodies().into_iter().for_each(|body| used_by(body, used));
             }
         }

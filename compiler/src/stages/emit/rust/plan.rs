@@ -270,27 +270,26 @@ impl<'a> Printer<'a> {
     }
 
     fn steps(&self, steps: &'a [Step<KernelId>], loops: &mut Loops) -> TokenStream {
-        let mut all = Vec::with_capacity(steps.len());
-        for step in steps {
-            all.push(match step {
-                Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, steps: _ } => {
-                    self.launch(*kernel, buffers, loops)
-                }
-                Step::Branch { selector, cases } => {
-                    let word = self.read(*selector, DType::U32);
-                    let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };
-                    let arms = cases.iter().enumerate().map(|(n, case)| {
-                        let (n, body) = (Literal::u32_suffixed(n as u32), self.steps(case, loops));
-                        quote!(#n => { #body })
-                    });
-                    let arms: Vec<TokenStream> = arms.collect();
-                    let last = self.steps(last, loops);
-                    quote!(match (#word)[0] { #(#arms)* _ => { #last } })
-                }
-                Step::Foreign { function, args, results } => self.foreign(*function, args, results),
-                Step::Loop { count, reverse, body } => self.turns(count, *reverse, body, loops),
-            });
-        }
+        let all = steps.iter().map(|step| match step {
+            Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, steps: _ } => {
+                self.launch(*kernel, buffers, loops)
+            }
+            Step::Branch { selector, cases } => {
+                let word = self.read(*selector, DType::U32);
+                let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };
+                let arms = cases.iter().enumerate().map(|(n, case)| {
+                    let (n, body) = (Literal::u32_suffixed(n as u32), self.steps(case, loops));
+                    quote!(#n => { #body })
+                });
+                let arms: Vec<TokenStream> = arms.collect();
+                let last = self.steps(last, loops);
+                quote!(match (#word)[0] { #(#arms)* _ => { #last } })
+            }
+            Step::Joined { steps, joint: _ } => self.steps(steps, loops),
+            Step::Foreign { function, args, results } => self.foreign(*function, args, results),
+            Step::Loop { count, reverse, body } => self.turns(count, *reverse, body, loops),
+        });
+        let all: Vec<TokenStream> = all.collect();
         quote!(#(#all)*)
     }
 

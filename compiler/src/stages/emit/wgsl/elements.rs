@@ -88,7 +88,7 @@ impl View {
     /// A word.
     fn word(self, at: &str) -> String {
         match self.access {
-            Access::Read | Access::Write => format!("{}[{at}]", self.name()),
+            Access::Read | Access::Write | Access::Kept => format!("{}[{at}]", self.name()),
             Access::Atomic => format!("atomicLoad(&{}[{at}])", self.name()),
             Access::ReadFours | Access::WriteFours => format!("{}_word(i32({at}))", self.name()),
         }
@@ -97,7 +97,7 @@ impl View {
     /// A statement that writes a word.
     fn set(self, at: &str, word: &str) -> String {
         match self.access {
-            Access::Read | Access::Write => format!("{}[{at}] = {word};", self.name()),
+            Access::Read | Access::Write | Access::Kept => format!("{}[{at}] = {word};", self.name()),
             Access::Atomic => format!("atomicStore(&{}[{at}], {word});", self.name()),
             Access::ReadFours | Access::WriteFours => unreachable!("what is seen in fours is written in fours"),
         }

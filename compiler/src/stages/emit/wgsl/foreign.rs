@@ -38,7 +38,7 @@ impl ForeignEntry {
         model.foreign[function].wgsl.as_ref()?;
         let buffers: Vec<BufferId> = args.iter().chain(results).map(|(buffer, _)| *buffer).collect();
         let is_written: Vec<bool> = (0..buffers.len()).map(|slot| slot >= args.len()).collect();
-        Some(ForeignEntry { function, views: Views::of(&super::places(plan, &buffers), &is_written) })
+        Some(ForeignEntry { function, views: Views::of(&super::work::places(plan, &buffers), &is_written) })
     }
 
     /// The variable of a slot.

@@ -12,6 +12,39 @@ pub(super) const BUILTINS: &str = "@builtin(workgroup_id) group: vec3<u32>, \
 /// The number of a workgroup. A side of the grid is as long as the runtime makes it.
 pub(super) const NUMBER: &str = "group.y * grid.x + group.x";
 
+/// How a workgroup comes to run a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    /// The number of the workgroup among those of the kernel.
+    pub(super) number: &'static str,
+    /// Whether it does the same as all others, of which the first stores what they are not to keep.
+    pub(super) is_repeated: bool,
+    /// Whether it goes on with another kernel, which all of its invocations are to reach.
+    pub(super) is_followed: bool,
+}
+
+impl Run {
+    /// As all that an entry point does.
+    pub(super) const ALONE: Run = Run { number: NUMBER, is_repeated: false, is_followed: false };
+    /// As a part of that, where a variable has its number.
+    pub(super) const PART: Run = Run { number: COUNTED, ..Run::ALONE };
+    /// Before another part.
+    pub(super) const FIRST: Run = Run { is_followed: true, ..Run::PART };
+    /// The same in each workgroup.
+    pub(super) const EACH: Run = Run { number: "0u", is_repeated: true, is_followed: true };
+}
+
+/// The variable of the number of a workgroup.
+pub(super) const COUNTED: &str = "number";
+
+/// An entry point around statements.
+pub(super) fn entry(name: &str, threads: u32, body: &str) -> String {
+    format!(
+        "@compute @workgroup_size({threads})\n\
+         fn {name}({BUILTINS}) {{\n{body}}}\n"
+    )
+}
+
 /// A kernel of rows or elements.
 pub(super) struct Grid {
     /// Of one workgroup.
@@ -32,10 +65,7 @@ impl Grid {
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        match self.group.cooperative {
-            true => self.items.ceil_div(self.group.rows.into()),
-            false => self.items.ceil_div((self.group.invocations * self.group.neighbours).into()),
-        }
+        self.items.ceil_div(self.group.items().into())
     }
 
     /// The turns of an invocation that are printed one after the other; 0 where they are a loop.

@@ -24,22 +24,23 @@ mod tables;
 mod titles;
 mod validate;
 mod views;
+mod work;
 
+use crate::ir::Model;
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
-use crate::ir::neighbours::{Fours, is_packed};
-use crate::ir::operand::{self, Reading};
-use crate::ir::plan::{Place, Plan, Plans};
-use crate::ir::program::{BufferId, KernelId, Step};
+use crate::ir::operand::Reading;
+use crate::ir::plan::{Plan, Plans};
+use crate::ir::program::{KernelId, Step};
 use crate::ir::recurrence::Recurrent;
 use crate::ir::tile::Way;
 use crate::ir::workgroup::{Sides, Workgroup};
-use crate::ir::{DType, Model};
 use contract::Contract;
 use foreign::ForeignEntry;
-use grid::Grid;
+use grid::{Grid, Run};
 use names::Names;
-use views::{Access, View, Views};
+use views::View;
+use work::{Launched, Work};
 
 use proc_macro2::TokenStream;
 use scalars::Scalars;
@@ -69,19 +70,19 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     }
     let of_choice = if entries.has_choice { choose::SLOTS } else { 0 };
     let of_foreign = entries.foreign.iter().map(|entry| foreign::slots(&model.foreign[entry.function]));
-    let of_kernel = entries.list.iter().map(|entry| plans.kernels[entry.kernel].slots.len());
+    let of_kernel = entries.list.iter().map(|entry| entry.work.slots());
     let slots = of_kernel.chain(of_foreign).max();
     let slots = slots.unwrap_or(0).max(of_choice);
     let loops = plans.plans.iter().map(|plan| depth(&plan.program.steps)).max().unwrap_or(0);
     let of_choice = if entries.has_choice { choose::VIEWS.len() } else { 0 };
-    let of_kernel = entries.list.iter().map(|entry| &entry.views);
-    let of_all = of_kernel.chain(entries.foreign.iter().map(|entry| &entry.views));
-    let views = of_all.map(|views| views.written.len()).max().unwrap_or(0).max(of_choice);
+    let of_kernel = entries.list.iter().map(|entry| entry.work.variables());
+    let of_all = of_kernel.chain(entries.foreign.iter().map(|entry| entry.views.written.len()));
+    let views = of_all.max().unwrap_or(0).max(of_choice);
     let names = Names::new(loops, dims.clone(), slots, views);
     let mut own = Vec::with_capacity(entries.first_foreign());
     for entry in &mut entries.list {
-        let printed = print(&names, entry, &plans.kernels[entry.kernel]);
-        own.push((entry.enables(), printed.shared, printed.text + "\n"));
+        let printed = print(&names, entry, &plans.kernels);
+        own.push((entry.enables(), printed.shared, printed.declarations + &printed.body + "\n"));
         entry.groups = printed.groups;
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
@@ -144,7 +145,7 @@ impl Module {
     }
 }
 
-/// An entry point: a kernel that sees memory in a certain way.
+/// An entry point: kernels that see memory in a certain way.
 pub struct EntryPoint {
     /// Its name in the text.
     pub name: String,
@@ -152,10 +153,8 @@ pub struct EntryPoint {
     prefix: String,
     /// What those begin with that all ways to do the same may have.
     base: String,
-    /// The number of the kernel.
-    pub kernel: usize,
-    /// How it sees the memory of its slots.
-    pub views: Views,
+    /// What it runs.
+    work: Work,
     /// Which way to make a contraction it is; those for the same kernel follow one another.
     pub way: Option<Way>,
     /// Its number among these.
@@ -176,29 +175,6 @@ impl EntryPoint {
             Some(Way::Plain(_)) | None => "",
         }
     }
-
-    /// How the entry point sees a buffer.
-    fn access(&self, kernel: &Kernel, view: usize) -> Access {
-        let of_view = |slot: usize| self.views.of_slot[slot] == view;
-        let written = kernel.slots.iter().enumerate().filter(|(slot, own)| of_view(*slot) && own.write);
-        let written: Vec<DType> = written.map(|(_, slot)| slot.dtype).collect();
-        let of_scalars = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
-        // An operand that is read word by word is read sooner where words are seen.
-        let of_operands = self.way.and_then(|way| operand::sees_fours(kernel, way, &of_view));
-        let of_matrix = Recurrent::of(kernel).is_some_and(|Recurrent { own, .. }| {
-            kernel.schedule.workgroup.is_some()
-                && (0..kernel.slots.len()).all(|slot| of_view(slot) == (slot == own.matrix))
-        });
-        let of_operands = of_operands.or(of_matrix.then_some(true));
-        let has_fours = of_operands.unwrap_or(true) && (of_scalars || written.is_empty() && of_operands.is_some());
-        match (written.as_slice(), has_fours) {
-            ([], false) => Access::Read,
-            ([], true) => Access::ReadFours,
-            (all, _) if all.iter().any(|dtype| dtype.is_stored()) && !is_packed(kernel) => Access::Atomic,
-            (_, false) => Access::Write,
-            (_, true) => Access::WriteFours,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -216,34 +192,37 @@ impl Entries {
         self.list.len() + usize::from(self.has_choice)
     }
 
-    /// The number of the entry point of a kernel, the first one if there are several ways.
-    fn find(&self, kernel: usize, views: &Views) -> Option<usize> {
-        self.list.iter().position(|entry| entry.kernel == kernel && entry.views == *views)
+    /// The number of the entry point that runs something, the first one if there are several ways.
+    fn find(&self, work: &Work) -> Option<usize> {
+        self.list.iter().position(|entry| entry.work == *work)
     }
 
-    fn add(&mut self, number: usize, kernel: &Kernel, views: &Views) {
-        if self.find(number, views).is_none() {
-            let variant = self.list.iter().filter(|entry| entry.kernel == number && entry.nth == 0).count();
-            let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
-            let title = titles::title(kernel);
-            let ways: Vec<Option<Way>> = match kernel.schedule.workgroup {
-                Some(Workgroup::Tiles(tiles)) => tiles.ways().map(Some).collect(),
-                Some(Workgroup::Rows(_) | Workgroup::Attend(_) | Workgroup::Recur(_)) | None => vec![None],
-            };
-            let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
-                name: format!("k{number}{variant}_{title}{}", titles::suffix(nth, way)),
-                prefix: format!("k{number}{variant}{}", if nth > 0 { format!("w{nth}") } else { String::new() }),
-                base: format!("k{number}{variant}"),
-                kernel: number,
-                views: views.clone(),
-                way,
-                nth,
-                groups: Dim::from(0),
-                threads: 0,
-                bytes: 0,
-            };
-            self.list.extend(ways.into_iter().enumerate().map(new));
+    fn add(&mut self, work: Work, kernels: &[Kernel]) {
+        if self.find(&work).is_some() {
+            return;
         }
+        let numbers = |work: &Work| work.parts.iter().map(|part| part.kernel).collect::<Vec<_>>();
+        let is_same = |entry: &&EntryPoint| numbers(&entry.work) == numbers(&work) && entry.nth == 0;
+        let variant = self.list.iter().filter(is_same).count();
+        let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
+        let of_all = |of: &dyn Fn(usize) -> String| numbers(&work).into_iter().map(of).collect::<Vec<_>>().join("_");
+        let (prefix, title) = (of_all(&|k| format!("k{k}")), of_all(&|k| titles::title(&kernels[k])));
+        let ways: Vec<Option<Way>> = match (work.joint, kernels[work.parts[0].kernel].schedule.workgroup) {
+            (None, Some(Workgroup::Tiles(tiles))) => tiles.ways().map(Some).collect(),
+            _ => vec![None],
+        };
+        let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
+            name: format!("{prefix}{variant}_{title}{}", titles::suffix(nth, way)),
+            prefix: format!("{prefix}{variant}{}", if nth > 0 { format!("w{nth}") } else { String::new() }),
+            base: format!("{prefix}{variant}"),
+            work: work.clone(),
+            way,
+            nth,
+            groups: Dim::from(0),
+            threads: 0,
+            bytes: 0,
+        };
+        self.list.extend(ways.into_iter().enumerate().map(new));
     }
 }
 
@@ -262,29 +241,33 @@ fn depth(steps: &[Step<KernelId>]) -> usize {
     let of = |step: &Step<KernelId>| match step {
         Step::Launch { .. } | Step::Foreign { .. } => 0,
         Step::Loop { body, .. } => 1 + depth(body),
-        Step::Branch { .. } | Step::Fused { .. } => step.bodies().into_iter().map(depth).max().unwrap_or(0),
+        Step::Branch { .. } | Step::Fused { .. } | Step::Joined { .. } => {
+            step.bodies().into_iter().map(depth).max().unwrap_or(0)
+        }
     };
     steps.iter().map(of).max().unwrap_or(0)
 }
 
-/// Where the buffers of a launch's slots lie.
-fn places<'p>(plan: &'p Plan, buffers: &[BufferId]) -> Vec<&'p Place> {
-    buffers.iter().map(|buffer| &plan.banked[buffer.0]).collect()
-}
-
-/// The views of a launch.
-fn views(plan: &Plan, kernel: &Kernel, buffers: &[BufferId]) -> Views {
-    let is_written: Vec<bool> = kernel.slots.iter().map(|slot| slot.write).collect();
-    Views::of(&places(plan, buffers), &is_written)
+/// The launches of a dispatch.
+fn launched<'p>(steps: impl IntoIterator<Item = &'p Step<KernelId>>) -> Vec<Launched<'p>> {
+    let launch = |step: &'p Step<KernelId>| match step {
+        Step::Launch { kernel, buffers } => Some((kernel.0, buffers.as_slice())),
+        Step::Joined { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => {
+            None
+        }
+    };
+    steps.into_iter().filter_map(launch).collect()
 }
 
 fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries: &mut Entries) {
     let (model, plans) = of;
     for step in steps {
         match step {
-            Step::Launch { kernel, buffers } => {
-                let (number, kernel) = (kernel.0, &plans.kernels[kernel.0]);
-                entries.add(number, kernel, &views(plan, kernel, buffers));
+            Step::Launch { .. } => {
+                entries.add(Work::of(plan, &plans.kernels, None, &launched([step])).0, &plans.kernels);
+            }
+            Step::Joined { joint, steps } => {
+                entries.add(Work::of(plan, &plans.kernels, Some(*joint), &launched(steps)).0, &plans.kernels);
             }
             Step::Foreign { function, args, results } => {
                 let new = ForeignEntry::of(model, *function, plan, args, results);
@@ -301,9 +284,12 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries:
 }
 
 struct Printed {
-    /// What other ways to do the same have, too.
+    /// Functions that other ways to do the same have, too.
     shared: String,
-    text: String,
+    /// Functions of its own and shared memory.
+    declarations: String,
+    /// The statements of an entry point; none where that is among the declarations.
+    body: String,
     groups: Dim,
     threads: u32,
     bytes: u32,
@@ -312,65 +298,78 @@ struct Printed {
 /// More workgroups than a device runs, which is an error at run time.
 const NEVER: i64 = 1 << 40;
 
-fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
-    let printed = print_skeleton(names, entry, kernel);
-    let fits = numbers::fit(&printed.text) && numbers::fit(&printed.shared);
+fn print(names: &Names, entry: &EntryPoint, kernels: &[Kernel]) -> Printed {
+    let name = &entry.name;
+    let mut printed = entry.print(names, kernels);
+    if !printed.body.is_empty() {
+        printed.body = grid::entry(name, printed.threads, &printed.body);
+    }
+    let fits = [&printed.shared, &printed.declarations, &printed.body].into_iter().all(|text| numbers::fit(text));
     if fits && !printed.groups.is(0) {
         return printed;
     }
     // What is never launched need not be valid: extents of 0 would divide positions, and positions beyond 32 bits are of
     // buffers that no device has.
     let groups = if fits { printed.groups } else { Dim::from(NEVER) };
-    let text = format!("@compute @workgroup_size(1)\nfn {}() {{}}\n", entry.name);
-    Printed { shared: String::new(), text, groups, threads: 1, bytes: 0 }
+    let body = grid::entry(name, 1, "");
+    Printed { shared: String::new(), declarations: String::new(), body, groups, threads: 1, bytes: 0 }
 }
 
-fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
+/// What the names of an entry point, of its functions and of those that other ways may have begin with, how it sees slots, and how
+/// it runs a kernel.
+struct Around<'a> {
+    name: &'a str,
+    prefix: &'a str,
+    base: &'a str,
+    memory: Vec<View>,
+    run: Run,
+}
+
+fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around<'_>) -> Printed {
     let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
-    let (threads, bytes) = match entry.way {
+    let (threads, bytes) = match way {
         Some(way) => (way.invocations(), way.bytes()),
         None => (workgroup.invocations(), workgroup.bytes(kernel)),
     };
+    let Around { name, prefix, base, memory, run } = around;
     let mut shared = String::new();
-    let of_slot = entry.views.of_slot.iter();
-    let memory = of_slot.map(|&number| View { number, access: entry.access(kernel, number) }).collect();
     let unrolled = Recurrent::of(kernel).map(|Recurrent { own, .. }| recur::unrolled(kernel, own));
-    let scalars = Scalars::new(names, unrolled.as_ref().map_or(kernel, |(unrolled, _)| unrolled), memory);
-    let name = &entry.name;
+    let scalars = Scalars::new(names, unrolled.as_ref().map_or(kernel, |(unrolled, _)| unrolled), memory, run);
     let other = || unreachable!("verify refuses {workgroup:?}");
-    let (text, groups) = match &kernel.skeleton {
+    let (declarations, body, groups) = match &kernel.skeleton {
         Skeleton::Row { parallel, reduced, passes, stores } => {
             let Workgroup::Rows(group) = workgroup else { other() };
             let grid = Grid::new(kernel, group, parallel, reduced);
-            (row::row(&scalars, name, &grid, parallel, reduced, passes, stores), grid.groups())
+            (String::new(), row::row(&scalars, &grid, parallel, reduced, passes, stores), grid.groups())
         }
         Skeleton::Scatter { outer, target, source, inner, index, store } => {
             let Workgroup::Rows(group) = workgroup else { other() };
             let axes = scatter::Axes { outer, target: *target, source, inner };
             let grid = Grid::new(kernel, group, &axes.elements(), source);
-            (scatter::scatter(&scalars, name, &grid, &axes, *index, store), grid.groups())
+            (String::new(), scatter::scatter(&scalars, &grid, &axes, *index, store), grid.groups())
         }
         Skeleton::Attend(attention) => {
             let Workgroup::Attend(group) = workgroup else { other() };
             let attend = attend::Attend { scalars: &scalars, name, attention, group };
-            (attend.print(), attend.groups())
+            (attend.print(), String::new(), attend.groups())
         }
         Skeleton::Contract { k, stores, .. } => {
-            let (Some(way), Some(sides)) = (entry.way, Sides::of(kernel)) else { other() };
+            let (Some(way), Some(sides)) = (way, Sides::of(kernel)) else { other() };
             let Some(operands) = Reading::both(kernel, &sides) else { other() };
             let Workgroup::Tiles(tiles) = workgroup else { other() };
-            let (prefix, sides, terms) = (entry.prefix.as_str(), &sides, k);
+            let (sides, terms) = (&sides, k);
             let contract =
-                Contract { scalars: &scalars, name, prefix, functions: prefix, way, sides, terms, operands, stores };
-            let (contract, functions) = contract.sharing(tiles.ways().next().unwrap_or(way), &entry.base);
+                Contract { scalars: &scalars, prefix, functions: prefix, way, sides, terms, operands, stores };
+            let (contract, functions) = contract.sharing(tiles.ways().next().unwrap_or(way), base);
             shared = functions;
-            (contract.print(), contract.groups())
+            let (declarations, body) = contract.print();
+            (declarations, body, contract.groups())
         }
         Skeleton::Recur(own) => {
             let (Workgroup::Recur(group), Some((_, stores))) = (workgroup, &unrolled) else { other() };
             let recur = recur::Recur { scalars: &scalars, name, recurrent: Recurrent { kernel, own }, stores, group };
-            (recur.print(), recur.groups())
+            (recur.print(), String::new(), recur.groups())
         }
     };
-    Printed { shared, text, groups, threads, bytes }
+    Printed { shared, declarations, body, groups, threads, bytes }
 }

@@ -5,10 +5,11 @@
 
 use super::convert::convert;
 use super::elements::mask;
+use super::grid::{COUNTED, Run};
 use super::names::{Called, Names};
 use super::pairs;
 use super::positions::Positions;
-use super::views::View;
+use super::views::{Access, View};
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::neighbours::Fours;
@@ -22,6 +23,7 @@ use std::fmt::Write;
 pub(super) struct Scalars<'a> {
     pub(super) names: &'a Names,
     pub(super) kernel: &'a Kernel,
+    pub(super) run: Run,
     /// For each slot where it lies.
     memory: Vec<View>,
     /// The loads and stores of four neighbours, where invocations have such.
@@ -31,9 +33,9 @@ pub(super) struct Scalars<'a> {
 }
 
 impl<'a> Scalars<'a> {
-    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<View>) -> Scalars<'a> {
+    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<View>, run: Run) -> Scalars<'a> {
         let (varying, fours) = (Varying::of(kernel), Fours::scheduled(kernel));
-        Scalars { names, kernel, memory, fours, dtypes: kernel.dtypes(), varying }
+        Scalars { names, kernel, run, memory, fours, dtypes: kernel.dtypes(), varying }
     }
 
     pub(super) fn dtype(&self, id: ExprId) -> DType {
@@ -45,29 +47,39 @@ impl<'a> Scalars<'a> {
         axes.iter().any(|&axis| self.varying.with(id, axis))
     }
 
+    /// The first word of a slot: what a workgroup keeps is there from the first word on.
+    fn first(&self, slot: usize) -> String {
+        match self.memory[slot].access {
+            Access::Kept => "0".to_owned(),
+            Access::Read | Access::Write | Access::Atomic | Access::ReadFours | Access::WriteFours => {
+                self.names.slot(slot)
+            }
+        }
+    }
+
     /// The element of a slot at an index.
     pub(super) fn load(&self, slot: usize, index: &str) -> String {
-        self.memory[slot].load(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
+        self.memory[slot].load(self.kernel.slots[slot].dtype, &self.first(slot), index)
     }
 
     /// A vector of four neighbours of a slot, the first of which is at an index.
     pub(super) fn load_four(&self, slot: usize, index: &str) -> String {
-        self.memory[slot].load_four(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
+        self.memory[slot].load_four(self.kernel.slots[slot].dtype, &self.first(slot), index)
     }
 
     /// A statement that writes an f32 to the element of a slot at an index.
     pub(super) fn store_word(&self, slot: usize, index: &str, value: &str) -> String {
-        self.memory[slot].store(DType::F32, &self.names.slot(slot), index, value)
+        self.memory[slot].store(DType::F32, &self.first(slot), index, value)
     }
 
     /// A statement that writes the values of a store at four neighbours, the first of which is at an index.
     pub(super) fn store_four(&self, store: &Store, index: &str, values: &[String; 4]) -> String {
-        self.memory[store.slot].store_four(self.dtype(store.value), &self.names.slot(store.slot), index, values)
+        self.memory[store.slot].store_four(self.dtype(store.value), &self.first(store.slot), index, values)
     }
 
     /// A statement that writes the word of a store's neighbours.
     pub(super) fn fill(&self, store: &Store, index: &str, count: &str, word: &str) -> String {
-        self.memory[store.slot].fill(self.dtype(store.value), &self.names.slot(store.slot), index, count, word)
+        self.memory[store.slot].fill(self.dtype(store.value), &self.first(store.slot), index, count, word)
     }
 
     /// A statement that writes the value of a store, where all that its index mentions is defined.
@@ -77,7 +89,12 @@ impl<'a> Scalars<'a> {
 
     /// A statement that writes the value of a store to the element at an index.
     fn store_at(&self, store: &Store, index: &str, value: &str) -> String {
-        self.memory[store.slot].store(self.dtype(store.value), &self.names.slot(store.slot), index, value)
+        let memory = self.memory[store.slot];
+        let statement = memory.store(self.dtype(store.value), &self.first(store.slot), index, value);
+        match self.run.is_repeated && memory.access != Access::Kept {
+            true => format!("if {COUNTED} == 0u {{ {statement} }}"),
+            false => statement,
+        }
     }
 }
 

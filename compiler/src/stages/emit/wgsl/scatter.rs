@@ -4,7 +4,7 @@
 //! results repeat; nothing needs floating-point atomics.
 
 use super::elements::scalar;
-use super::grid::{BUILTINS, Grid, NUMBER};
+use super::grid::{Grid, NUMBER};
 use super::scalars::{Body, Scalars};
 use crate::ir::kernel::{ExprId, Store};
 
@@ -23,15 +23,8 @@ impl Axes<'_> {
     }
 }
 
-/// Prints a scatter kernel as the entry point `name`.
-pub(super) fn scatter(
-    scalars: &Scalars<'_>,
-    name: &str,
-    grid: &Grid,
-    axes: &Axes<'_>,
-    index: ExprId,
-    store: &Store,
-) -> String {
+/// Prints a scatter kernel.
+pub(super) fn scatter(scalars: &Scalars<'_>, grid: &Grid, axes: &Axes<'_>, index: ExprId, store: &Store) -> String {
     let mut body = Body::new(scalars);
     let threads = grid.group.invocations;
     body.line(format!("let at = i32(({NUMBER}) * {threads}u + lane);"));
@@ -65,9 +58,5 @@ pub(super) fn scatter(
         body.line("sum = total.x + total.y;");
     }
     body.line(scalars.store(store, "sum"));
-    format!(
-        "@compute @workgroup_size({threads})\n\
-         fn {name}({BUILTINS}) {{\n{}}}\n",
-        body.text
-    )
+    body.text
 }

@@ -7,10 +7,12 @@ use super::super::face::needs::room;
 use super::super::rust::arith;
 use super::foreign::{self, ForeignEntry};
 use super::names::Names;
-use super::views::{Access, Pool, Views};
-use super::{Entries, EntryPoint, Module, choose, views};
+use super::views::{Access, Pool};
+use super::work::{Launched, Work};
+use super::{Entries, EntryPoint, Module, choose, launched};
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::index::Atom as IndexAtom;
+use crate::ir::joint::Joint;
 use crate::ir::kernel::Kernel;
 use crate::ir::model::{Argument, Function};
 use crate::ir::plan::{self, Plan, Plans};
@@ -30,7 +32,7 @@ pub(super) fn tables(
     (own, foreign_wgsl): (&Module, &str),
 ) -> TokenStream {
     let tables = Tables { model, kernels: &plans.kernels, names, entries };
-    let listed = entries.list.iter().map(|entry| (entry.name.clone(), entry.views.written.clone()));
+    let listed = entries.list.iter().map(|entry| (entry.name.clone(), entry.work.views.written.clone()));
     let of_choice = choose::VIEWS.iter().map(|view| view.access == Access::Write).collect();
     let choice = entries.has_choice.then(|| (choose::NAME.to_owned(), of_choice));
     let foreign = entries.foreign.iter().enumerate();
@@ -139,7 +141,8 @@ impl Table<'_> {
     fn command(&self, step: &Step<KernelId>, loops: &mut Vec<Dim>) -> Vec<TokenStream> {
         let command = match step {
             Step::Fused { steps, kernel: _, buffers: _ } => return self.commands(steps, loops),
-            Step::Launch { kernel, buffers } => return self.dispatches(*kernel, buffers, loops),
+            Step::Launch { .. } => return self.dispatches(None, &launched([step]), loops),
+            Step::Joined { joint, steps } => return self.dispatches(Some(*joint), &launched(steps), loops),
             Step::Foreign { function: number, args, results } => {
                 if let Some(entry) = ForeignEntry::of(self.tables.model, *number, self.plan, args, results) {
                     return vec![self.foreign_dispatch(&entry, args, results)];
@@ -169,22 +172,19 @@ impl Table<'_> {
         vec![command]
     }
 
-    /// The dispatch of a kernel, or those of the ways to make a contraction, of which a call has one.
-    fn dispatches(&self, number: KernelId, buffers: &[BufferId], loops: &[Dim]) -> Vec<TokenStream> {
-        let (kernel, entries) = (&self.tables.kernels[number.0], &self.tables.entries);
-        let views = views(self.plan, kernel, buffers);
-        let Some(first) = entries.find(number.0, &views) else {
-            unreachable!("an entry point was made for every launch")
-        };
-        let slots = self.slots(kernel, &views, buffers, loops);
-        let of_kernel =
-            entries.list[first..].iter().take_while(|entry| entry.kernel == number.0 && entry.views == views);
+    /// The dispatch of launches, or those of the ways to make a contraction, of which a call has one.
+    fn dispatches(&self, joint: Option<Joint>, launches: &[Launched<'_>], loops: &[Dim]) -> Vec<TokenStream> {
+        let (kernels, entries) = (self.tables.kernels, &self.tables.entries);
+        let (work, buffers) = Work::of(self.plan, kernels, joint, launches);
+        let Some(first) = entries.find(&work) else { unreachable!("an entry point was made for every launch") };
+        let slots = self.slots(&work, &buffers, loops);
+        let of_kernel = entries.list[first..].iter().take_while(|entry| entry.work == work);
         let of_kernel: Vec<&EntryPoint> = of_kernel.collect();
         if let [only] = of_kernel.as_slice() {
             let (launch, entry) = (self.launch(&only.groups, &slots, &[]), first as u16);
             return vec![quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })];
         }
-        let terms = kernel.terms().and_then(|terms| terms.as_const());
+        let terms = kernels[work.parts[0].kernel].terms().and_then(|terms| terms.as_const());
         let ways = of_kernel.iter().map(|entry| {
             let (groups, halves) = (self.value(&entry.groups), !entry.enables().is_empty());
             let cost = Literal::u64_unsuffixed(entry.way.map_or(0, |way| way.cost(terms)).into());
@@ -200,24 +200,41 @@ impl Table<'_> {
         (0..of_kernel.len()).map(of_way).collect()
     }
 
-    /// The slots of a kernel inside of loops.
-    fn slots(&self, kernel: &Kernel, views: &Views, buffers: &[BufferId], loops: &[Dim]) -> Vec<Slot> {
-        let starts = turns::starts(kernel);
+    /// The slots of an entry point inside of loops.
+    fn slots(&self, work: &Work, buffers: &[BufferId], loops: &[Dim]) -> Vec<Slot> {
         let slot = |(slot, &buffer): (usize, &BufferId)| {
-            let dtype = kernel.slots[slot].dtype;
-            let words = |elements: &Dim| dtype.words(elements);
-            // Of elements that share words a turn may begin within one.
-            let begins = |stride: &Dim| !dtype.is_stored() || stride.is_multiple_of(u32::BITS / dtype.bits());
-            let is_sliced = starts[slot].terms.iter().all(|(_, stride)| begins(stride));
-            let of_level = |level: usize| {
-                let terms = starts[slot].terms.iter();
-                let terms = terms.filter(|(atom, _)| is_sliced && *atom == IndexAtom::Loop(level));
-                terms.map(|(_, stride)| words(stride)).next().unwrap_or_default()
+            let of_parts = work.parts.iter().flat_map(|part| {
+                let own = (0..part.slots.len()).filter(|own| part.slots[*own] == slot);
+                own.map(|own| self.strides(part.kernel, own, loops.len()))
+            });
+            // What kernels walk by turns in different ways they see as a whole.
+            let mut strides: Vec<Vec<Dim>> = of_parts.collect();
+            strides.dedup();
+            let strides = match strides.as_slice() {
+                [only] => only.clone(),
+                _ => vec![Dim::default(); loops.len()],
             };
-            let turns = loops.iter().rev().enumerate().map(|(level, count)| (of_level(level), count.clone()));
-            Slot { buffer, view: views.of_slot[slot], turns: turns.collect() }
+            Slot {
+                buffer,
+                view: work.views.of_slot[slot],
+                turns: strides.into_iter().zip(loops.iter().rev().cloned()).collect(),
+            }
         };
         buffers.iter().enumerate().map(slot).collect()
+    }
+
+    /// How many words the turns of so many loops, the innermost first, go on in a slot of a kernel.
+    fn strides(&self, kernel: usize, slot: usize, loops: usize) -> Vec<Dim> {
+        let kernel = &self.tables.kernels[kernel];
+        let (start, dtype) = (&turns::starts(kernel)[slot], kernel.slots[slot].dtype);
+        // Of elements that share words a turn may begin within one.
+        let begins = |stride: &Dim| !dtype.is_stored() || stride.is_multiple_of(u32::BITS / dtype.bits());
+        let is_sliced = start.terms.iter().all(|(_, stride)| begins(stride));
+        let of_level = |level: usize| {
+            let mut terms = start.terms.iter().filter(|(atom, _)| is_sliced && *atom == IndexAtom::Loop(level));
+            terms.next().map(|(_, stride)| dtype.words(stride)).unwrap_or_default()
+        };
+        (0..loops).map(of_level).collect()
     }
 
     /// The dispatch of a foreign function that has WGSL.

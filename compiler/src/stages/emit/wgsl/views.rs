@@ -5,7 +5,13 @@
 //! one variable, because no device binds a buffer twice where it is written; a launch has no more views than every device binds
 //! buffers, where it touches no more pools.
 
+use crate::ir::DType;
+use crate::ir::kernel::Kernel;
+use crate::ir::neighbours::{Fours, is_packed};
+use crate::ir::operand;
 use crate::ir::plan::{self, Place};
+use crate::ir::recurrence::Recurrent;
+use crate::ir::tile::Way;
 use crate::ir::workgroup::BUFFERS;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -79,7 +85,7 @@ impl Pool {
 
 /// The views of an entry point.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Views {
+pub(super) struct Views {
     /// The view of each slot.
     pub of_slot: Vec<usize>,
     /// Whether the entry point may write through a view.
@@ -105,6 +111,29 @@ impl Views {
         let is_written = |view| of_slot.iter().zip(&pools).any(|(&of, pool)| of == view && written.contains(pool));
         let written = (0..count).map(is_written).collect();
         Views { of_slot, written }
+    }
+
+    /// How a kernel sees a view by itself.
+    pub(super) fn access(&self, kernel: &Kernel, way: Option<Way>, view: usize) -> Access {
+        let of_view = |slot: usize| self.of_slot.get(slot) == Some(&view);
+        let written = kernel.slots.iter().enumerate().filter(|(slot, own)| of_view(*slot) && own.write);
+        let written: Vec<DType> = written.map(|(_, slot)| slot.dtype).collect();
+        let of_scalars = Fours::scheduled(kernel).is_some_and(|fours| fours.sees(&of_view));
+        // An operand that is read word by word is read sooner where words are seen.
+        let of_operands = way.and_then(|way| operand::sees_fours(kernel, way, &of_view));
+        let of_matrix = Recurrent::of(kernel).is_some_and(|Recurrent { own, .. }| {
+            kernel.schedule.workgroup.is_some()
+                && (0..kernel.slots.len()).all(|slot| of_view(slot) == (slot == own.matrix))
+        });
+        let of_operands = of_operands.or(of_matrix.then_some(true));
+        let has_fours = of_operands.unwrap_or(true) && (of_scalars || written.is_empty() && of_operands.is_some());
+        match (written.as_slice(), has_fours) {
+            ([], false) => Access::Read,
+            ([], true) => Access::ReadFours,
+            (all, _) if all.iter().any(|dtype| dtype.is_stored()) && !is_packed(kernel) => Access::Atomic,
+            (_, false) => Access::Write,
+            (_, true) => Access::WriteFours,
+        }
     }
 
     /// Numbers things so that those which are the same have the same number.
@@ -140,6 +169,7 @@ impl View {
             Access::Atomic => "a",
             Access::ReadFours => "r4",
             Access::WriteFours => "w4",
+            Access::Kept => "k",
         };
         format!("{PREFIX}{}_{suffix}", self.number)
     }
@@ -147,6 +177,7 @@ impl View {
     /// Its declaration. Entry points that see a buffer in several ways bind it to one number.
     pub(super) fn declaration(self) -> String {
         let (mode, word) = match self.access {
+            Access::Kept => return format!("var<workgroup> {}: array<u32, 1>;\n", self.name()),
             Access::Read => ("read", "u32"),
             Access::Write => ("read_write", "u32"),
             Access::Atomic => ("read_write", "atomic<u32>"),
@@ -172,16 +203,25 @@ pub(super) enum Access {
     /// All that it writes is four words at a time, each four in one invocation, and it reads so where it can. A write of
     /// one of four words may write all of them, so there is none.
     WriteFours,
+    /// It is a word that a workgroup keeps for itself.
+    Kept,
 }
 
 impl Access {
-    pub(super) const ALL: [Access; 5] =
-        [Access::Read, Access::Write, Access::Atomic, Access::ReadFours, Access::WriteFours];
+    pub(super) const ALL: [Access; 6] =
+        [Access::Read, Access::ReadFours, Access::WriteFours, Access::Write, Access::Atomic, Access::Kept];
+
+    /// How memory is seen that one kernel would see so, and another one otherwise: single words are read of what is seen in
+    /// fours, but not written.
+    pub(super) fn with(self, other: Access) -> Access {
+        let rank = |access: &Access| Access::ALL.iter().position(|known| known == access);
+        if rank(&self) < rank(&other) { other } else { self }
+    }
 
     /// Whether it sees vectors of four words.
     pub(super) fn sees_fours(self) -> bool {
         match self {
-            Access::Read | Access::Write | Access::Atomic => false,
+            Access::Read | Access::Write | Access::Atomic | Access::Kept => false,
             Access::ReadFours | Access::WriteFours => true,
         }
     }

@@ -32,7 +32,11 @@ fn steps(list: &mut [Step], buffers: &[Buffer], uses: &[usize], new: &mut Vec<Bu
     for step in list {
         let found = match step {
             Step::Loop { count, reverse, body } => find((count, *reverse, body), buffers, uses),
-            Step::Launch { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => None,
+            Step::Launch { .. }
+            | Step::Branch { .. }
+            | Step::Foreign { .. }
+            | Step::Fused { .. }
+            | Step::Joined { .. } => None,
         };
         match found {
             Some((kernel, of_slots)) => {
@@ -152,7 +156,9 @@ fn cut(map: &Kernel, both: usize, rows: &Dim, columns: Dim) -> Option<Kernel> {
 fn launch(step: &Step) -> Option<(&Kernel, &[BufferId])> {
     match step {
         Step::Launch { kernel, buffers } => Some((kernel, buffers)),
-        Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => None,
+        Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } | Step::Joined { .. } => {
+            None
+        }
     }
 }
 

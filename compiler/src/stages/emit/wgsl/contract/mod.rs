@@ -1,14 +1,13 @@
 //! The contract skeleton: matrix products and convolutions, tiled over workgroups and registers.
 //!
-//! Comes in: a contract kernel and its tile. Goes out: functions for both operands and for the result's elements, and an entry
-//! point. Always holds: each step brings a slab of both operands into shared memory, four elements to a word, from where
+//! Comes in: a contract kernel and its tile. Goes out: functions for both operands and for the result's elements, and the statements
+//! of an entry point. Always holds: each step brings a slab of both operands into shared memory, four elements to a word, from where
 //! invocations multiply their tiles (`sums`), or subgroups theirs (`halves`).
 
 mod halves;
 mod operand;
 mod sums;
 
-use super::grid::{BUILTINS, NUMBER};
 use super::names::Names;
 use super::positions::{Positions, suffix};
 use super::scalars::{Body, Scalars};
@@ -29,7 +28,6 @@ use sums::Plain;
 #[derive(Clone, Copy)]
 pub(super) struct Contract<'a> {
     pub(super) scalars: &'a Scalars<'a>,
-    pub(super) name: &'a str,
     /// What the names of its shared memory begin with.
     pub(super) prefix: &'a str,
     /// What the names of its functions begin with: that of the first way, where it has the same ones.
@@ -56,8 +54,8 @@ impl<'a> Contract<'a> {
         of_sides + &self.result() + &self.block()
     }
 
-    /// The shared memory and the entry point.
-    pub(super) fn print(&self) -> String {
+    /// The shared memory, and the statements of the entry point.
+    pub(super) fn print(&self) -> (String, String) {
         let (declarations, body) = match self.way {
             Way::Plain(tile) => {
                 let plain = Plain { contract: self, tile };
@@ -68,7 +66,7 @@ impl<'a> Contract<'a> {
                 (halves.declarations(), halves.body())
             }
         };
-        declarations + &self.entry(&body)
+        (declarations, self.place() + &body)
     }
 
     /// The rows and the columns.
@@ -159,14 +157,13 @@ impl<'a> Contract<'a> {
         body.text
     }
 
-    /// The entry point around the statements of a tile, which find where it is.
-    fn entry(&self, statements: &str) -> String {
-        let (name, names) = (self.name, self.names());
+    /// Finds where a tile is.
+    fn place(&self) -> String {
+        let (mut w, names, number) = (String::new(), self.names(), self.scalars.run.number);
         let [rows, columns] = self.way.sides();
-        let mut w = format!("@compute @workgroup_size({})\nfn {name}({BUILTINS}) {{\n", self.way.invocations());
         let [high, wide] = self.tiles().map(|tiles| names.dim(&tiles));
         let batch = names.dim(&self.extent(&self.sides.batch));
-        line(&mut w, 1, format!("let tile = i32({NUMBER});"));
+        line(&mut w, 1, format!("let tile = i32({number});"));
         match self.way {
             Way::Plain(_) => {
                 line(&mut w, 1, format!("let batch = tile / ({high} * {wide});"));
@@ -188,7 +185,7 @@ impl<'a> Contract<'a> {
         a.define_places(&mut w, "row");
         b.define_places(&mut w, "column");
         line(&mut w, 1, format!("let terms = {};", self.count()));
-        w + statements + "}\n"
+        w
     }
 
     /// How many terms there are: fewer in a part that goes beyond the end of the outermost axis.

@@ -35,7 +35,11 @@ impl Plain<'_> {
             line(&mut w, 1, format!("let slice = lane / {}u;", self.tile.of_slice()));
         }
         self.sums(&mut w);
-        if slices > 1 {
+        // Invocations that another kernel follows do not return.
+        let is_followed = slices > 1 && self.contract.scalars.run.is_followed;
+        if is_followed {
+            line(&mut w, 1, "if slice == 0u {");
+        } else if slices > 1 {
             line(&mut w, 1, "if slice > 0u { return; }");
         }
         line(&mut w, 1, "let top = row + i32(4u * y);");
@@ -45,6 +49,9 @@ impl Plain<'_> {
             let name = self.contract.functions;
             line(&mut w, 1, format!("{name}_block(batch, top + {top}, left + {left}, c{i}{h});"));
         });
+        if is_followed {
+            line(&mut w, 1, "}");
+        }
         w
     }
 

@@ -1,22 +1,21 @@
 //! The row skeleton: maps, and rows that are reduced by one invocation or by a workgroup together.
 //!
-//! Comes in: a row kernel. Goes out: one entry point. Always holds: an element that a pass stores is stored by the
+//! Comes in: a row kernel. Goes out: the statements of an entry point. Always holds: an element that a pass stores is stored by the
 //! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups;
 //! long sums of floats are cut into blocks, whose totals are added with compensation.
 
 mod pass;
 
-use super::grid::{BUILTINS, Grid, NUMBER};
+use super::grid::{Grid, Run};
 use super::positions::{Positions, suffix};
 use super::scalars::{Body, Scalars};
 use crate::ir::kernel::{ExprId, Pass, Store};
 use crate::ir::neighbours::{FOUR, is_packed};
 use pass::PassPrinter;
 
-/// Prints a row kernel as the entry point `name`.
+/// Prints a row kernel.
 pub(super) fn row(
     scalars: &Scalars<'_>,
-    name: &str,
     grid: &Grid,
     parallel: &[usize],
     reduced: &[usize],
@@ -27,7 +26,7 @@ pub(super) fn row(
     let threads = grid.group.invocations;
     if is_packed(scalars.kernel) {
         neighbours(&mut body, grid, &grid.order(parallel), stores);
-        return entry(name, threads, &body.text);
+        return body.text;
     }
     begin(&mut body, grid, parallel);
     let (fours, cooperative) = (scalars.fours.as_ref(), grid.group.cooperative);
@@ -55,42 +54,53 @@ pub(super) fn row(
     } else {
         body.stores(stores);
     }
-    entry(name, threads, &body.text)
+    if is_open(&body, grid) {
+        body.close();
+    }
+    body.text
 }
 
 /// The row of an invocation, and its positions along the axes of rows. All invocations of a workgroup that shares rows go on,
 /// those beyond the last row with that row.
 fn begin(body: &mut Body<'_, '_>, grid: &Grid, parallel: &[usize]) {
     let (threads, beside, rows) = (grid.group.invocations, grid.group.rows, body.scalars.names.dim(&grid.items));
-    let first = format!("({NUMBER}) * {threads}u + lane");
+    let Run { number, is_followed, .. } = body.scalars.run;
+    let first = format!("({number}) * {threads}u + lane");
     match (grid.group.cooperative, &body.scalars.fours) {
         (true, _) if beside > 1 => {
-            body.line(format!("let first_row = i32(({NUMBER}) * {beside}u);"));
+            body.line(format!("let first_row = i32(({number}) * {beside}u);"));
             body.line(format!("if first_row >= {rows} {{ return; }}"));
             body.line(format!("let is_row = first_row + i32(lane % {beside}u) < {rows};"));
             body.line(format!("let row = select({rows} - 1, first_row + i32(lane % {beside}u), is_row);"));
             return body.split("row", &grid.order(parallel));
         }
-        (true, _) => body.line(format!("let row = i32({NUMBER});")),
+        (true, _) => body.line(format!("let row = i32({number});")),
+        (false, None) if beside > 1 => {
+            body.line(format!("let row = i32(({number}) * {beside}u + lane);"));
+            if !is_followed {
+                body.line(format!("if lane >= {beside}u {{ return; }}"));
+            }
+        }
         (false, None) => body.line(format!("let row = i32({first});")),
         (false, Some(_)) => body.line(format!("let row = i32(({first}) * {FOUR}u);")),
     }
-    body.line(format!("if row >= {rows} {{ return; }}"));
+    match is_open(body, grid) {
+        true => body.open(format!("if lane < {}u && row < {rows}", grid.group.items())),
+        false => body.line(format!("if row >= {rows} {{ return; }}")),
+    }
     body.split("row", &grid.order(parallel));
 }
 
-fn entry(name: &str, threads: u32, body: &str) -> String {
-    format!(
-        "@compute @workgroup_size({threads})\n\
-         fn {name}({BUILTINS}) {{\n{body}}}\n"
-    )
+/// Whether invocations without a row go on, because another kernel follows that all of them run.
+fn is_open(body: &Body<'_, '_>, grid: &Grid) -> bool {
+    body.scalars.run.is_followed && !grid.group.cooperative
 }
 
 /// Neighbouring elements one after the other, and then the words that they make.
 fn neighbours(body: &mut Body<'_, '_>, grid: &Grid, order: &[usize], stores: &[Store]) {
     let (scalars, threads, most) = (body.scalars, grid.group.invocations, grid.group.neighbours);
-    let rows = scalars.names.dim(&grid.items);
-    body.line(format!("let first = i32((({NUMBER}) * {threads}u + lane) * {most}u);"));
+    let (rows, number) = (scalars.names.dim(&grid.items), scalars.run.number);
+    body.line(format!("let first = i32((({number}) * {threads}u + lane) * {most}u);"));
     body.line(format!("if first >= {rows} {{ return; }}"));
     body.line(format!("let count = min({most}, {rows} - first);"));
     let packed: Vec<(usize, &Store)> =
