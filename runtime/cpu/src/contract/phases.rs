@@ -216,7 +216,7 @@ impl<'a> Phases<'a> {
         for first in row.from..(row.from + row.stride).min(row.to) {
             let count = if row.stride == 1 { row.to - first } else { (row.to - first).div_ceil(row.stride) };
             let source = from.wrapping_offset((row.low + first.cast_signed()) * step);
-            let line = Line { step: step * row.stride.cast_signed(), count };
+            let line = Line { step: step.wrapping_mul(row.stride.cast_signed()), count };
             // SAFETY: by this function's contract `to` has the words of a channel, in which the line has places of its own;
             // its elements are from `row.from` to `row.to`, which exist.
             unsafe { self.lines(s, side, line, source, to.wrapping_add(row.place(first))) }
@@ -253,7 +253,8 @@ impl<'a> Phases<'a> {
                     rows: (rows.to - first).div_ceil(rows.stride),
                     count: line.count,
                     step: line.step,
-                    from: pitch * rows.stride.cast_signed(),
+                    // Of one row nothing is a step away.
+                    from: pitch.wrapping_mul(rows.stride.cast_signed()),
                     to: rows.step,
                 };
                 // SAFETY: all indices are from `from` to `to` of their dimensions, and those of the line exist by this

@@ -745,8 +745,8 @@ impl Convolution {
     }
 }
 
-/// Planes of at least as many rows as are summed at a time, and filters of every height that there is a kernel for, which move by
-/// one or by two: rows and columns are left over.
+/// Planes of at least as many rows as are summed at a time, and filters of several heights, which move by one or by two: rows and
+/// columns are left over.
 #[test]
 fn depthwise_filters_of_several_rows_at_a_time() {
     let mut random = Random(23);
