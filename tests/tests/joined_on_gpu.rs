@@ -26,6 +26,14 @@ model! {
             self.d(rows - mean(rows, axis = 1, keepdims = true))
         }
 
+        /// Sums that each element reads: of words, of pairs of them, and of a map that may have no elements.
+        pub fn centred(&self, x: f32[100]) -> f32[100] { x - sum(x) }
+        pub fn wide(&self, x: i64[100]) -> i64[100] { x - sum(x) }
+        pub fn rest(&self, x: f32[B]) -> (f32, f32[B - 1]) {
+            let total = sum(x * x);
+            (total + 1.0, x[1..] * total)
+        }
+
         /// Mean cross-entropy.
         #[train(Adam)]
         pub fn loss(&self, x: f32[B, 150], y: u32[B]) -> f32 { cross_entropy(self.b(self.hidden(x)), y) }
@@ -58,6 +66,22 @@ fn calls_are_those_of_the_cpu() {
         near("squares", &a.1, &b.1);
         let [a, b] = [host.deep(&x), net.deep(&x)].map(|deep| deep.unwrap());
         near("deep", a.as_flattened(), b.as_flattened());
+    }
+}
+
+#[test]
+fn sums_that_each_element_reads_are_those_of_the_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let host = Net::init(3);
+    let net = host.on(&gpu).unwrap();
+    let x: [f32; 100] = rows::<100>(1, 9)[0];
+    near("centred", &host.centred(&x).unwrap(), &net.centred(&x).unwrap());
+    let wide: [i64; 100] = std::array::from_fn(|n| (n as i64 - 40) << 30);
+    assert_eq!(host.wide(&wide).unwrap(), net.wide(&wide).unwrap());
+    for length in [1, 2, 64, 65, 100] {
+        let [a, b] = [host.rest(&x[..length]), net.rest(&x[..length])].map(|rest| rest.unwrap());
+        near("total", &[a.0], &[b.0]);
+        near("rest", &a.1, &b.1);
     }
 }
 

@@ -5,6 +5,7 @@
 //! workgroup run the same kernel at a time, and are as many in each.
 
 use super::dim::{Dim, product};
+use super::graph::Source;
 use super::index::{Atom, Index, Ranges, is_nonnegative};
 use super::kernel::{Expr, Kernel, Skeleton, Store};
 use super::model::Effect;
@@ -74,10 +75,13 @@ impl Joint {
 
 impl Joint {
     /// How many buffers an entry point binds for launches. Those that workgroups make a whole row for see pools, where they touch
-    /// many; others see each argument by itself.
+    /// many; others see each argument by itself, and so do all of a call that touch arguments or results, which a caller may lend.
     fn bound(self, launches: &[Joined<'_>], all: &[Buffer]) -> usize {
         let buffers: BTreeSet<BufferId> = launches.iter().flat_map(|(_, buffers)| *buffers).copied().collect();
-        let (Joint::Each, &[first, second]) = (self, launches) else { return buffers.len() };
+        let is_any = |of: fn(Role) -> bool| buffers.iter().any(|buffer| of(all[buffer.0].role));
+        let is_lent = is_any(|role| matches!(role, Role::Argument(_) | Role::Result(_)))
+            && !is_any(|role| matches!(role, Role::Source(Source::Weights | Source::Gradients | Source::State(_))));
+        let (Joint::Each, &[first, second], false) = (self, launches, is_lent) else { return buffers.len() };
         let kept = kept(first, second);
         let bound = buffers.into_iter().filter(|buffer| !kept.contains(buffer));
         let pools = bound.map(|buffer| match (all[buffer.0].role.pool(), Memory::of(buffer, all)) {
@@ -265,17 +269,30 @@ fn each_error(first: Joined<'_>, second: Joined<'_>, all: &[Buffer]) -> Option<&
     if !is_alone || passes.is_empty() || passes.iter().any(|pass| !pass.stores.is_empty()) {
         return Some("no sums of a workgroup alone");
     }
-    let is_word = |store: &Store| !first.0.slots[store.slot].dtype.is_stored() && store.index.terms.is_empty();
+    let is_word = |store: &Store| {
+        let dtype = first.0.slots[store.slot].dtype;
+        let is_only = all[first.1[store.slot].0].len.is(1) && store.index.terms.is_empty() && store.index.base.is(0);
+        is_only && !dtype.is_stored() && !dtype.is_wide()
+    };
     if !stores.iter().all(is_word) || written(first).any(|buffer| read(first).any(|read| read == buffer)) {
         return Some("results that are not words of their own");
     }
-    let is_map = matches!(&second.0.skeleton, Skeleton::Row { reduced, .. } if reduced.is_empty());
+    let (is_map, is_never_empty) = match &second.0.skeleton {
+        Skeleton::Row { parallel, reduced, .. } => {
+            let elements = product(parallel.iter().map(|&axis| &second.0.axes[axis])).as_const();
+            (reduced.is_empty(), elements.is_some_and(|count| count > 0))
+        }
+        _ => (false, false),
+    };
     let touches = |other: BufferId| first.1.iter().any(|own| meet(*own, other, all));
     if !is_map || written(second).any(touches) {
         return Some("no map that leaves alone what is summed");
     }
-    let is_kept = |buffer: &BufferId| kept(first, second).contains(buffer);
-    (!written(first).any(|buffer| is_kept(&buffer))).then_some("sums that nobody reads")
+    let kept = kept(first, second);
+    if !is_never_empty && written(first).any(|buffer| !kept.contains(&buffer)) {
+        return Some("results that no workgroup makes where the map has no elements");
+    }
+    kept.is_empty().then_some("sums that nobody reads")
 }
 
 /// The buffers of sums that stay in the workgroups: those that the second launch reads.

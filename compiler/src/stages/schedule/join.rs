@@ -190,12 +190,14 @@ fn with_rows(product: &Kernel, kernel: &Kernel) -> Vec<Kernel> {
 /// The most terms of a product that is made by the workgroups of another one: as few are over before a launch begins.
 const SHORT_SUM: i64 = 32;
 
-/// A row that each workgroup of a map makes as a whole, if they read what it sums sooner than another launch begins.
+/// A row that each workgroup of a map makes as a whole, if they read what it sums sooner than another launch begins. It has a known
+/// length: with one that a call chooses each of ever more workgroups would read ever more.
 fn whole(row: &Kernel, map: &Kernel) -> Option<Kernel> {
     let (own, of_map) = (group(row)?, group(map)?);
     let Skeleton::Row { reduced, .. } = &row.skeleton else { return None };
     let turns = (groups_of(map) + GPU.processors - 1) / GPU.processors;
-    let is_little = turns.saturating_mul(typical(&extent(row, reduced))) <= GPU.turn / i64::from(GPU.sector);
+    let length = extent(row, reduced).as_const()?;
+    let is_little = turns.saturating_mul(length) <= GPU.turn / i64::from(GPU.sector);
     // Of what each workgroup waits for it asks for all at once.
     let block = own.block.or((own.neighbours == 1 && own.turns.is_none()).then_some(AT_ONCE));
     let with = RowGroup { invocations: of_map.invocations, cooperative: true, block, ..own };
