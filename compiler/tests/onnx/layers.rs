@@ -77,15 +77,22 @@ fn regions(model: &ModelProto) -> Vec<(i64, usize, usize)> {
 
 /// That a file gives the same as one in which everything is a result, so that nothing is a turn.
 fn gives_the_same(layers: &[Layer<'_>], outputs: &[String]) {
-    let inside: Vec<String> = (0..layers.len()).map(|number| format!("{number}.sum")).collect();
-    let written_out = file(layers, &[outputs, &inside].concat());
+    is_the_same(&file(layers, outputs));
+}
+
+/// The same of a file.
+fn is_the_same(file: &ModelProto) {
+    let mut written_out = file.clone();
+    let graph = written_out.graph.as_mut().unwrap();
+    let sums = graph.node.iter().flat_map(|node| &node.output).filter(|name| name.ends_with(".sum"));
+    graph.output.extend(sums.map(|name| ValueInfoProto { name: name.clone(), r#type: None }));
     assert!(regions(&written_out).is_empty());
     let x = || vec![Tensor::floats([2, WIDE], numbers(3, 2 * WIDE).into_iter().map(f64::from).collect::<Vec<f64>>())];
-    let (made, wanted) = (results(&file(layers, outputs), x()), results(&written_out, x()));
+    let (made, wanted) = (results(file, x()), results(&written_out, x()));
     for (made, wanted) in made.iter().zip(&wanted) {
         assert_eq!(made.f64s(), wanted.f64s());
     }
-    let by_kernels = operator_tests::run(&file(layers, outputs), &x());
+    let by_kernels = operator_tests::run(file, &x());
     let of_wanted = operator_tests::run(&written_out, &x());
     for (made, wanted) in by_kernels.iter().zip(&of_wanted) {
         assert_eq!(made.f64s(), wanted.f64s());
@@ -149,6 +156,62 @@ fn what_all_turns_compute_alike_is_computed_before() {
     assert_eq!(bodies.flat_map(|body| &body.nodes).filter(|node| is_tanh(node)).count(), 0);
     assert_eq!(regions(&file(&layers, &[])), [(4, 1, 2)]);
     gives_the_same(&layers, &[]);
+}
+
+/// What a layer computes for the next one without anything of its own is not carried by it.
+#[test]
+fn what_is_made_for_the_next_layer_alone_is_no_result_of_a_turn() {
+    let name = |number| if number == 0 { "gate".to_owned() } else { format!("gate{number}") };
+    let gates: Vec<String> = (0..6).map(name).collect();
+    let layers: Vec<Layer<'_>> = gates.iter().map(|gate| Layer { gate, ..PLAIN }).collect();
+    let mut file = file(&layers, &[]);
+    let nodes = &mut file.graph.as_mut().unwrap().node;
+    for (number, gate) in gates.iter().enumerate().skip(1) {
+        let product = format!("{}.0", number - 1);
+        let at = nodes.iter().position(|node| node.output[0] == product).unwrap();
+        nodes.insert(at, node("Sin", &["x"], &[gate], vec![]));
+    }
+    is_the_same(&file);
+}
+
+/// Two chains, of which the second one begins with what the first one has in its middle, and which end as if they were one.
+#[test]
+fn a_run_that_would_wait_for_itself_is_none() {
+    let (apart, together) = (6, 9);
+    let (mut all, mut weights, mut outputs) = (vec![node("Sigmoid", &["x"], &["gate"], vec![])], vec![], vec![]);
+    let layer = |chain: &str, number: usize, all: &mut Vec<NodeProto>| {
+        let (place, layer) = match chain {
+            "first" => (number, PLAIN),
+            _ => (100 + number, Layer { activation: "Tanh", ..PLAIN }),
+        };
+        let before = if number == 0 && chain == "first" { "x".to_owned() } else { format!("{chain}{number}") };
+        all.extend(nodes(place, layer, &before, &format!("{chain}{}", number + 1)));
+    };
+    for chain in ["first", "second"] {
+        for number in 0..apart {
+            layer(chain, number, &mut all);
+            // Something else in between, so that this is no stretch.
+            let other = format!("{chain} other {number}");
+            let copies = vec!["x"; 2 + number + if chain == "first" { 0 } else { apart }];
+            all.push(node("Concat", &copies, &[&other], vec![int("axis", 1)]));
+            outputs.push(other);
+        }
+        if chain == "first" {
+            all.push(node("Exp", &[&format!("first{apart}")], &["second0"], vec![]));
+        }
+    }
+    for number in apart..together {
+        ["first", "second"].into_iter().for_each(|chain| layer(chain, number, &mut all));
+    }
+    all.push(node("Add", &[&format!("first{together}"), &format!("second{together}")], &["y"], vec![]));
+    let wide = WIDE as i64;
+    for place in (0..together).flat_map(|number| [number, 100 + number]) {
+        weights.push(floats(&format!("{place}.weight"), &[wide, wide], &numbers(place, WIDE * WIDE)));
+        weights.push(floats(&format!("{place}.bias"), &[wide], &numbers(place + 40, WIDE)));
+    }
+    let x = input("x", FLOAT, &[named("B"), Extent::DimValue(wide)]);
+    let outputs: Vec<&str> = ["y"].into_iter().chain(outputs.iter().map(String::as_str)).collect();
+    is_the_same(&model(all, vec![x], &outputs, weights));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn rolled(graph: Graph, params: &[Param]) -> (Graph, Vec<Vec<ParamId>
         let alone = (0..params.len() as u32).map(|id| vec![ParamId(id)]).collect();
         return (graph, alone);
     }
-    region::replaced(&reading, &all)
+    region::replaced(&reading, all)
 }
 
 /// Whether a primitive only moves what is there, which costs nothing where it is read.

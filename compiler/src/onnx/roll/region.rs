@@ -12,15 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The graph with a region for each run, and of which parameters each of its parameters is made. What regions stand for is left
 /// out, and nodes that nothing reads any more are left.
-pub(super) fn replaced(reading: &Reading<'_>, runs: &[Run]) -> (Graph, Vec<Vec<ParamId>>) {
-    let (mut given, mut gone): (BTreeMap<Value, usize>, BTreeSet<Value>) = (BTreeMap::new(), BTreeSet::new());
-    for (number, Run { turns, .. }) in runs.iter().enumerate() {
-        gone.extend(turns.iter().flat_map(|turn| &turn.own));
-        given.extend(turns.last().into_iter().flat_map(|turn| &turn.outs).map(|&out| (out, number)));
+pub(super) fn replaced(reading: &Reading<'_>, mut runs: Vec<Run>) -> (Graph, Vec<Vec<ParamId>>) {
+    let mut regions = Regions::of(reading, &runs);
+    while let Some(run) = regions.cycle() {
+        runs.remove(run);
+        regions = Regions::of(reading, &runs);
     }
-    let bodies = runs.iter().map(|run| Body::of(reading, run)).collect();
-    let mut made =
-        Replacing { reading, runs, bodies, given, new: BTreeMap::new(), graph: Graph::default(), stacks: vec![] };
+    let gone: BTreeSet<Value> = runs.iter().flat_map(|run| &run.turns).flat_map(|turn| &turn.own).copied().collect();
+    let mut made = Replacing { regions, new: BTreeMap::new(), graph: Graph::default(), stacks: vec![] };
     reading.graph.values().filter(|value| !gone.contains(value)).for_each(|value| made.value(value));
     let outputs = &reading.graph.outputs;
     outputs.iter().for_each(|&output| made.value(output));
@@ -28,13 +27,64 @@ pub(super) fn replaced(reading: &Reading<'_>, runs: &[Run]) -> (Graph, Vec<Vec<P
     (made.graph, made.stacks)
 }
 
-/// A graph that is made anew.
-struct Replacing<'r> {
+/// A graph in which each run is one node.
+struct Regions<'r> {
     reading: &'r Reading<'r>,
     runs: &'r [Run],
     bodies: Vec<Body>,
     /// Which run gives a value.
     given: BTreeMap<Value, usize>,
+}
+
+impl<'r> Regions<'r> {
+    fn of(reading: &'r Reading<'r>, runs: &'r [Run]) -> Regions<'r> {
+        let last = |run: &'r Run| run.turns.last().into_iter().flat_map(|turn| &turn.outs);
+        let given = runs.iter().enumerate().flat_map(|(number, run)| last(run).map(move |&out| (out, number)));
+        let bodies = runs.iter().map(|run| Body::of(reading, run)).collect();
+        Regions { reading, runs, bodies, given: given.collect() }
+    }
+
+    /// What has to be there before a value.
+    fn needs(&self, value: Value) -> impl Iterator<Item = Value> + '_ {
+        let (first, more): (&[Value], &[Value]) = match self.given.get(&value) {
+            Some(&run) => (&self.runs[run].before, &self.bodies[run].around),
+            None => (&self.reading.graph.node(value).args, &[]),
+        };
+        first.iter().chain(more).copied()
+    }
+
+    /// A run that waits for itself: what one of its turns gives is needed for what it takes.
+    fn cycle(&self) -> Option<usize> {
+        // The values that need one another, from a result on, and those of which nothing needs itself.
+        let (mut path, mut done): (Vec<Value>, BTreeSet<Value>) = (vec![], BTreeSet::new());
+        let mut on_path: BTreeSet<Value> = BTreeSet::new();
+        let mut rest = self.reading.graph.outputs.clone();
+        while let Some(&value) = rest.last() {
+            if path.last() == Some(&value) {
+                on_path.remove(&value);
+                done.extend(path.pop());
+            }
+            if done.contains(&value) {
+                rest.pop();
+                continue;
+            }
+            path.push(value);
+            on_path.insert(value);
+            for need in self.needs(value).filter(|need| !done.contains(need)) {
+                if on_path.contains(&need) {
+                    let circle = path.iter().skip_while(|value| **value != need);
+                    return circle.filter_map(|value| self.given.get(value)).copied().next();
+                }
+                rest.push(need);
+            }
+        }
+        None
+    }
+}
+
+/// A graph that is made anew.
+struct Replacing<'r> {
+    regions: Regions<'r>,
     /// What is made, for each value of the old graph.
     new: BTreeMap<Value, Value>,
     graph: Graph,
@@ -50,7 +100,7 @@ impl Replacing<'_> {
             if self.new.contains_key(&value) {
                 continue;
             }
-            let missing: Vec<Value> = self.needs(value).filter(|need| !self.new.contains_key(need)).collect();
+            let missing: Vec<Value> = self.regions.needs(value).filter(|need| !self.new.contains_key(need)).collect();
             if missing.is_empty() {
                 self.make(value);
             } else {
@@ -60,20 +110,11 @@ impl Replacing<'_> {
         }
     }
 
-    /// What has to be there before a value.
-    fn needs(&self, value: Value) -> impl Iterator<Item = Value> + '_ {
-        let (first, more): (&[Value], &[Value]) = match self.given.get(&value) {
-            Some(&run) => (&self.runs[run].before, &self.bodies[run].around),
-            None => (&self.reading.graph.node(value).args, &[]),
-        };
-        first.iter().chain(more).copied()
-    }
-
     fn make(&mut self, value: Value) {
-        if let Some(&run) = self.given.get(&value) {
+        if let Some(&run) = self.regions.given.get(&value) {
             return self.region(run);
         }
-        let Node { kind, args, ty, name, span } = self.reading.graph.node(value).clone();
+        let Node { kind, args, ty, name, span } = self.regions.reading.graph.node(value).clone();
         let kind = if let Kind::Param(id) = kind { Kind::Param(self.stack(vec![id])) } else { kind };
         let args = args.iter().map(|arg| self.new[arg]).collect();
         let new = self.graph.push(kind, args, ty, span);
@@ -88,12 +129,13 @@ impl Replacing<'_> {
 
     /// The region of a run, and its results.
     fn region(&mut self, number: usize) {
-        let (run, Body { graph, stacked, around }) = (&self.runs[number], &self.bodies[number]);
-        let (count, span) = (Dim::from(run.turns.len() as i64), self.reading.graph.node(run.outs[0]).span);
+        let Regions { reading, runs, bodies, .. } = &self.regions;
+        let (reading, run, Body { graph, stacked, around }) = (*reading, &runs[number], &bodies[number]);
+        let (count, span) = (Dim::from(run.turns.len() as i64), reading.graph.node(run.outs[0]).span);
         let (body, around, stacked) = (graph.clone(), around.clone(), stacked.clone());
         let mut args: Vec<Value> = run.before.iter().map(|before| self.new[before]).collect();
         for (place, slice) in &stacked {
-            let of_turn = |turn: &Turn| match self.reading.graph.node(turn.own[*place]).kind {
+            let of_turn = |turn: &Turn| match reading.graph.node(turn.own[*place]).kind {
                 Kind::Param(id) => id,
                 _ => unreachable!("it is like a parameter"),
             };

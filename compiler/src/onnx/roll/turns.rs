@@ -6,11 +6,15 @@
 use super::runs::Stretch;
 use super::{Reading, is_movement};
 use crate::ir::{Kind, Prim, Value};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// More values than a network's layers give each other: each is copied in each turn.
 const MOST_CARRIED: usize = 8;
+
+/// How often on average a node is compared with another one: turns that share what they compute are few.
+const MOST_COMPARED: usize = 8;
 
 /// Turns that are alike.
 pub(super) struct Run {
@@ -74,8 +78,9 @@ fn whole(reading: &Reading<'_>, stretch: &Stretch) -> Option<Run> {
     let period = stretch.period;
     let outs_at = |first: usize| -> Vec<Value> { places.iter().map(|k| reading.sequence[first + k]).collect() };
     let (outs, ins) = (outs_at(last.start), outs_at(last.start - period));
-    let template =
-        Template { reading, ins: &ins, nodes: reading.sequence[last.start]..=reading.sequence[last.end - 1] };
+    let nodes = reading.sequence[last.start]..=reading.sequence[last.end - 1];
+    let left = Cell::new(MOST_COMPARED * reading.graph.nodes.len());
+    let template = Template { reading, ins: &ins, nodes, left };
     let mut turns = vec![Like { images: template.images(&outs)?, ins: ins.clone() }];
     let mut given = vec![outs.clone()];
     while let Some(next) = turns.last().map(|turn| turn.ins.clone())
@@ -88,6 +93,10 @@ fn whole(reading: &Reading<'_>, stretch: &Stretch) -> Option<Run> {
     turns.reverse();
     given.reverse();
     let own = own(reading, &ins, &turns);
+    // What no turn before has a part in is carried by none.
+    if !outs.iter().all(|out| own.binary_search(out).is_ok()) {
+        return None;
+    }
     let in_turn = |(turn, outs): (Like, Vec<Value>)| Turn {
         own: own.iter().map(|t| turn.images.get(t).copied().unwrap_or(*t)).collect(),
         outs,
@@ -117,6 +126,8 @@ struct Template<'r> {
     ins: &'r [Value],
     /// Where its nodes are.
     nodes: std::ops::RangeInclusive<Value>,
+    /// How many nodes may still be compared.
+    left: Cell<usize>,
 }
 
 impl Template<'_> {
@@ -146,6 +157,7 @@ impl Template<'_> {
         let (mut images, mut ins) = (BTreeMap::new(), vec![None; self.ins.len()]);
         let mut rest: Vec<(Value, Value)> = outs.iter().copied().zip(given.iter().copied()).collect();
         while let Some((t, other)) = rest.pop() {
+            self.left.set(self.left.get().checked_sub(1)?);
             if let Some(k) = self.ins.iter().position(|own| *own == t) {
                 let is_first = ins[k].is_none() && graph.node(t).ty == graph.node(other).ty;
                 if !is_first && ins[k] != Some(other) {
