@@ -123,3 +123,27 @@ fn turns_of_a_loop_write_over_what_dies_in_them() {
         assert!(launches.into_iter().any(is_alone), "{}", compiled.plans);
     }
 }
+
+#[test]
+fn what_a_turn_hands_on_is_written_in_its_place() {
+    let text = "struct Block { up: Linear(8, 8, bias = false) }
+        impl Block { fn forward(&self, x: f32[B, 8]) -> f32[B, 8] { softmax(self.up(x)) } }
+        pub struct Net { blocks: [Block; 6] }
+        impl Net {
+            pub fn f(&self, x: f32[B, 8]) -> f32[B, 8] {
+                let mut y = x;
+                for block in self.blocks { y = block(y); }
+                y
+            }
+        }";
+    holds(text);
+    for compiled in compile(text) {
+        let steps = &compiled.plans.plans[0].program.steps;
+        let body = steps.iter().find_map(|step| match step {
+            Step::Loop { body, .. } => Some(body),
+            _ => None,
+        });
+        let launches = |step: &Step<_>| step.bodies().into_iter().map(<[Step<_>]>::len).sum::<usize>().max(1);
+        assert_eq!(body.unwrap().iter().map(launches).sum::<usize>(), 2, "{}", compiled.plans);
+    }
+}

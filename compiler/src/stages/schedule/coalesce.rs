@@ -10,14 +10,18 @@ use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 /// Gives results the memory of arguments that die with them.
 pub(super) fn coalesce(program: &mut Program) {
     let Program { steps, buffers, .. } = program;
-    let mut uses = vec![0; buffers.len()];
-    count(steps, &mut uses);
-    loops(steps, buffers, &uses);
     let scratch: Vec<bool> = buffers.iter().map(|buffer| buffer.role == Role::Scratch).collect();
     share(steps, &scratch);
 }
 
-/// The same in each turn of loops, with what no turn hands on.
+/// The same in each turn of loops, with what no turn hands on: that is written in its place before, where it can be (`carry.rs`).
+pub(super) fn turns(program: &mut Program) {
+    let Program { steps, buffers, .. } = program;
+    let mut uses = vec![0; buffers.len()];
+    count(steps, &mut uses);
+    loops(steps, buffers, &uses);
+}
+
 fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
     for step in steps {
         step.bodies_mut().into_iter().for_each(|body| loops(body, buffers, uses));

@@ -37,6 +37,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         for_each_launch(&mut program.steps, &mut |kernel, _| numbers(kernel));
         coalesce::coalesce(program);
         carry::carry(program);
+        coalesce::turns(program);
         coalesce::remove_idle(&mut program.steps);
         stream::choose(program);
         narrow::choose(program);
