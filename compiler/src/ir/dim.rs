@@ -151,10 +151,15 @@ impl Dim {
         if let Some(quotient) = self.exact_div(by) {
             return quotient;
         }
+        if let Some(b) = by.as_const().filter(|b| *b > 0)
+            && let (quotient, rest) = self.div_rem(b)
+            && rest.as_const().is_some()
+        {
+            // A number alone is left over: `⌊(32 · H − 1) / 2⌋` is `16 · H − 1`.
+            return quotient;
+        }
         match (self.as_const(), by.as_const()) {
             (Some(a), Some(b)) if b != 0 => Dim::from(a.div_euclid(b)),
-            // A number alone is left over: `⌊(32 · H − 1) / 2⌋` is `16 · H − 1`.
-            (_, Some(b)) if b > 0 && self.div_rem(b).1.as_const().is_some() => self.div_rem(b).0,
             _ => Dim::atom(Atom::FloorDiv(Box::new(self.clone()), Box::new(by.clone()))),
         }
     }

@@ -4,6 +4,7 @@
 //! have workgroups of one size then. Always: what is joined leaves most of a device idle by itself, and what one launch waits for
 //! another one does not begin to wait for.
 
+use super::carry::count;
 use super::machine::GPU;
 use super::neighbours::{AT_ONCE, at_once};
 use super::workgroups::{THREAD_SIDE, extent, groups, largest, typical};
@@ -21,20 +22,12 @@ const WINDOW: usize = 8;
 
 /// Joins launches.
 pub(super) fn join(program: &mut Program) {
-    let mut uses = BTreeMap::new();
+    let mut uses = vec![0; program.buffers.len()];
     count(&program.steps, &mut uses);
     list(&mut program.steps, &program.buffers, &uses);
 }
 
-/// How many steps name each buffer.
-fn count(steps: &[Step], uses: &mut BTreeMap<BufferId, usize>) {
-    for step in steps {
-        step.buffers().into_iter().for_each(|buffer| *uses.entry(buffer).or_default() += 1);
-        step.bodies().into_iter().for_each(|body| count(body, uses));
-    }
-}
-
-fn list(steps: &mut Vec<Step>, buffers: &[Buffer], uses: &BTreeMap<BufferId, usize>) {
+fn list(steps: &mut Vec<Step>, buffers: &[Buffer], uses: &[usize]) {
     steps.iter_mut().flat_map(Step::bodies_mut).for_each(|body| list(body, buffers, uses));
     let mut done: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps.drain(..) {
@@ -138,7 +131,7 @@ fn launches(step: &Step) -> Option<Vec<Joined<'_>>> {
 
 /// A step and a launch that waits for it, where workgroups can go on with the rows that they have made, or can make all of the first
 /// themselves.
-fn after(first: &Step, second: &Step, buffers: &[Buffer], uses: &BTreeMap<BufferId, usize>) -> Option<Step> {
+fn after(first: &Step, second: &Step, buffers: &[Buffer], uses: &[usize]) -> Option<Step> {
     let (before, Step::Launch { kernel, buffers: bound }) = (launches(first)?, second) else { return None };
     let joined = |joint: Joint, all: &[Joined<'_>]| joint.error(all, buffers).is_none().then(|| as_one(joint, all));
     if matches!(first, Step::Launch { .. } | Step::Joined { joint: Joint::Rows, .. }) {
@@ -153,7 +146,7 @@ fn after(first: &Step, second: &Step, buffers: &[Buffer], uses: &BTreeMap<Buffer
     let each = whole(row, kernel)?;
     let both = [(&each, of_row.as_slice()), (kernel, bound.as_slice())];
     // What stays in workgroups is nowhere else.
-    let is_own = |buffer: BufferId| buffers[buffer.0].role == Role::Scratch && uses.get(&buffer) == Some(&2);
+    let is_own = |buffer: BufferId| buffers[buffer.0].role == Role::Scratch && uses[buffer.0] == 2;
     joint::kept(both[0], both[1]).into_iter().all(is_own).then(|| joined(Joint::Each, &both))?
 }
 
