@@ -128,6 +128,12 @@ pub enum Step<K = Kernel> {
 }
 
 impl<K> Step<K> {
+    /// The kernel and its buffers, if it is a launch.
+    pub fn launch(&self) -> Option<(&K, &[BufferId])> {
+        let Step::Launch { kernel, buffers } = self else { return None };
+        Some((kernel, buffers))
+    }
+
     /// The lists of steps inside of this one.
     pub fn bodies(&self) -> Vec<&[Step<K>]> {
         match self {

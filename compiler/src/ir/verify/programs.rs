@@ -83,9 +83,9 @@ impl<'p, K> Scope<'p, K> {
                 }
                 Step::Joined { joint, steps } => {
                     self.steps(steps);
-                    let launch = |step: &'p Step<K>| match step {
-                        Step::Launch { kernel, buffers } => Some(((self.find)(kernel)?, buffers.as_slice())),
-                        _ => None,
+                    let launch = |step: &'p Step<K>| {
+                        let (kernel, buffers) = step.launch()?;
+                        Some(((self.find)(kernel)?, buffers))
                     };
                     let launches: Option<Vec<Joined<'p>>> = steps.iter().map(launch).collect();
                     let wrong = launches

@@ -142,11 +142,8 @@ impl<'a> Run<'a> {
     /// What the launches of a dispatch touch is there until the last of them is over; what stays in workgroups is nowhere.
     fn joined(&mut self, joint: Joint, steps: &'a [Step<KernelId>]) -> Result<(), Clash> {
         steps.iter().flat_map(Step::buffers).try_for_each(|buffer| self.read(buffer))?;
-        let launch = |step: &'a Step<KernelId>| match step {
-            Step::Launch { kernel, buffers } => Some((&self.kernels[kernel.0], buffers.as_slice())),
-            _ => None,
-        };
-        let launches: Vec<Joined<'a>> = steps.iter().filter_map(launch).collect();
+        let launches = steps.iter().filter_map(Step::launch);
+        let launches: Vec<Joined<'a>> = launches.map(|(kernel, buffers)| (&self.kernels[kernel.0], buffers)).collect();
         if let (Joint::Each, &[first, second]) = (joint, launches.as_slice()) {
             let kept = kept(first, second).into_iter().filter_map(|buffer| self.ranges[buffer.0].clone());
             kept.for_each(|words| self.words[words].fill(None));

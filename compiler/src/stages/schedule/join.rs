@@ -123,8 +123,8 @@ fn any_part(pool: Pool) -> Memory {
 /// The launches of a step that is nothing else.
 fn launches(step: &Step) -> Option<Vec<Joined<'_>>> {
     match step {
-        Step::Launch { kernel, buffers } => Some(vec![(kernel, buffers)]),
-        Step::Joined { steps, joint: _ } => steps.iter().map(|step| launches(step)?.pop()).collect(),
+        Step::Launch { .. } => step.launch().map(|launch| vec![launch]),
+        Step::Joined { steps, joint: _ } => steps.iter().map(Step::launch).collect(),
         Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => None,
     }
 }

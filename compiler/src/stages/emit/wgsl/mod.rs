@@ -149,9 +149,7 @@ impl Module {
 pub struct EntryPoint {
     /// Its name in the text.
     pub name: String,
-    /// What names begin with that are its own.
-    prefix: String,
-    /// What those begin with that all ways to do the same may have.
+    /// What names begin with that all ways to do the same may have.
     base: String,
     /// What it runs.
     work: Work,
@@ -168,6 +166,11 @@ pub struct EntryPoint {
 }
 
 impl EntryPoint {
+    /// What names begin with that are its own.
+    fn prefix(&self) -> String {
+        if self.nth > 0 { format!("{}w{}", self.base, self.nth) } else { self.base.clone() }
+    }
+
     /// What its module begins with.
     fn enables(&self) -> &'static str {
         match self.way {
@@ -213,7 +216,6 @@ impl Entries {
         };
         let new = |(nth, way): (usize, Option<Way>)| EntryPoint {
             name: format!("{prefix}{variant}_{title}{}", titles::suffix(nth, way)),
-            prefix: format!("{prefix}{variant}{}", if nth > 0 { format!("w{nth}") } else { String::new() }),
             base: format!("{prefix}{variant}"),
             work: work.clone(),
             way,
@@ -250,13 +252,7 @@ fn depth(steps: &[Step<KernelId>]) -> usize {
 
 /// The launches of a dispatch.
 fn launched<'p>(steps: impl IntoIterator<Item = &'p Step<KernelId>>) -> Vec<Launched<'p>> {
-    let launch = |step: &'p Step<KernelId>| match step {
-        Step::Launch { kernel, buffers } => Some((kernel.0, buffers.as_slice())),
-        Step::Joined { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => {
-            None
-        }
-    };
-    steps.into_iter().filter_map(launch).collect()
+    steps.into_iter().filter_map(Step::launch).map(|(kernel, buffers)| (kernel.0, buffers)).collect()
 }
 
 fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries: &mut Entries) {

@@ -149,7 +149,7 @@ impl EntryPoint {
                 None => begin.to_owned(),
                 Some(_) => format!("{begin}p{number}"),
             };
-            let [prefix, base] = [&self.prefix, &self.base].map(|begin| own(begin));
+            let (prefix, base) = (own(&self.prefix()), own(&self.base));
             let (name, memory) = (self.name.as_str(), memory.clone());
             let around = Around { name, prefix: &prefix, base: &base, memory, run: run(number) };
             print_kernel(names, kernel, *way, around)
