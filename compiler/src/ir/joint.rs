@@ -157,11 +157,11 @@ pub fn tile(kernel: &Kernel) -> Option<Tile> {
     }
 }
 
-/// The bytes of shared memory of a workgroup: rows have the arrays in common through which their sums pass.
+/// The bytes of shared memory of a workgroup: tiles have their slabs in common, and rows the arrays through which their sums pass.
 pub fn bytes<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> u32 {
     let of_kinds = kernels.into_iter().fold([0u32; 2], |[tiles, rows], kernel| {
         let own = kernel.schedule.workgroup.map_or(0, |workgroup| workgroup.bytes(kernel));
-        if group(kernel).is_some() { [tiles, rows.max(own)] } else { [tiles.saturating_add(own), rows] }
+        if group(kernel).is_some() { [tiles, rows.max(own)] } else { [tiles.max(own), rows] }
     });
     of_kinds[0].saturating_add(of_kinds[1])
 }

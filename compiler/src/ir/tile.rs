@@ -186,9 +186,16 @@ impl Tile {
         across.min(BANKS)
     }
 
-    /// Bytes of shared memory: a slab of both operands, and one block of 4 × 4 sums for each invocation of half the slices.
+    /// Bytes of shared memory.
     pub fn bytes(&self) -> u32 {
-        4 * (self.depth * (self.rows + self.columns) + self.slices / 2 * self.of_slice() * 16)
+        16 * self.words()
+    }
+
+    /// Words of four of shared memory: a slab of both operands, in whose place slices then hand over their sums, one block of 4 × 4 for
+    /// each invocation of half of them.
+    pub fn words(&self) -> u32 {
+        let slabs = self.depth * (self.rows + self.columns) / 4;
+        slabs.max(4 * (self.slices / 2 * self.of_slice()))
     }
 
     /// What is wrong with it, if its parts do not make a whole.

@@ -289,6 +289,13 @@ struct Printed {
     groups: Dim,
     threads: u32,
     bytes: u32,
+    /// Words of four of shared memory in the array [`slabs`] of the entry point.
+    words: u32,
+}
+
+/// The array in which workgroups of an entry point have slabs of matrices.
+fn slabs(prefix: &str) -> String {
+    format!("{prefix}_s")
 }
 
 /// More workgroups than a device runs, which is an error at run time.
@@ -308,15 +315,16 @@ fn print(names: &Names, entry: &EntryPoint, kernels: &[Kernel]) -> Printed {
     // buffers that no device has.
     let groups = if fits { printed.groups } else { Dim::from(NEVER) };
     let body = grid::entry(name, 1, "");
-    Printed { shared: String::new(), declarations: String::new(), body, groups, threads: 1, bytes: 0 }
+    Printed { shared: String::new(), declarations: String::new(), body, groups, threads: 1, bytes: 0, words: 0 }
 }
 
-/// What the names of an entry point, of its functions and of those that other ways may have begin with, how it sees slots, and how
-/// it runs a kernel.
+/// What the names of an entry point, of its functions and of those that other ways may have begin with, its array of slabs, how it
+/// sees slots, and how it runs a kernel.
 struct Around<'a> {
     name: &'a str,
     prefix: &'a str,
     base: &'a str,
+    slabs: &'a str,
     memory: Vec<View>,
     run: Run,
 }
@@ -327,8 +335,8 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
         Some(way) => (way.invocations(), way.bytes()),
         None => (workgroup.invocations(), workgroup.bytes(kernel)),
     };
-    let Around { name, prefix, base, memory, run } = around;
-    let mut shared = String::new();
+    let Around { name, prefix, base, slabs, memory, run } = around;
+    let (mut shared, mut words) = (String::new(), 0);
     let unrolled = Recurrent::of(kernel).map(|Recurrent { own, .. }| recur::unrolled(kernel, own));
     let scalars = Scalars::new(names, unrolled.as_ref().map_or(kernel, |(unrolled, _)| unrolled), memory, run);
     let other = || unreachable!("verify refuses {workgroup:?}");
@@ -355,9 +363,12 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
             let Workgroup::Tiles(tiles) = workgroup else { other() };
             let (sides, terms) = (&sides, k);
             let contract =
-                Contract { scalars: &scalars, prefix, functions: prefix, way, sides, terms, operands, stores };
+                Contract { scalars: &scalars, prefix, functions: prefix, slabs, way, sides, terms, operands, stores };
             let (contract, functions) = contract.sharing(tiles.ways().next().unwrap_or(way), base);
             shared = functions;
+            if let Way::Plain(tile) = way {
+                words = tile.words();
+            }
             let (declarations, body) = contract.print();
             (declarations, body, contract.groups())
         }
@@ -367,5 +378,5 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
             (recur.print(), String::new(), recur.groups())
         }
     };
-    Printed { shared, declarations, body, groups, threads, bytes }
+    Printed { shared, declarations, body, groups, threads, bytes, words }
 }

@@ -7,7 +7,7 @@
 use super::grid::{COUNTED, NUMBER, Run};
 use super::names::Names;
 use super::views::{Access, View, Views};
-use super::{Around, EntryPoint, Printed, print_kernel};
+use super::{Around, EntryPoint, Printed, print_kernel, slabs};
 use crate::ir::joint::{self, Joint};
 use crate::ir::kernel::{Kernel, Slot};
 use crate::ir::plan::{Place, Plan};
@@ -142,6 +142,7 @@ impl EntryPoint {
             Some(Joint::Rows) => Run::FIRST,
             Some(Joint::Each) => Run::EACH,
         };
+        let slabs = slabs(&self.prefix());
         let last = parts.len() - 1;
         let run = |number: usize| if number == last && number > 0 { Run::PART } else { run };
         let printed = parts.iter().enumerate().map(|(number, (kernel, way))| {
@@ -151,23 +152,28 @@ impl EntryPoint {
             };
             let (prefix, base) = (own(&self.prefix()), own(&self.base));
             let (name, memory) = (self.name.as_str(), memory.clone());
-            let around = Around { name, prefix: &prefix, base: &base, memory, run: run(number) };
+            let around = Around { name, prefix: &prefix, base: &base, slabs: &slabs, memory, run: run(number) };
             print_kernel(names, kernel, *way, around)
         });
         let printed: Vec<Printed> = printed.collect();
-        match work.joint {
+        let mut printed = match work.joint {
             None => printed.into_iter().next().unwrap_or_else(|| unreachable!("an entry point has a kernel")),
             Some(joint) => {
                 let bytes = joint::bytes(parts.iter().map(|(kernel, _)| kernel));
                 Printed { bytes, ..join(names, joint, printed) }
             }
+        };
+        if printed.words > 0 {
+            printed.declarations += &format!("var<workgroup> {slabs}: array<vec4<f32>, {}>;\n\n", printed.words);
         }
+        printed
     }
 }
 
 /// Kernels as the statements of one entry point.
 fn join(names: &Names, joint: Joint, parts: Vec<Printed>) -> Printed {
-    let threads = parts.iter().map(|part| part.threads).max().unwrap_or(0);
+    let most = |of: fn(&Printed) -> u32| parts.iter().map(of).max().unwrap_or(0);
+    let (threads, words) = (most(|part| part.threads), most(|part| part.words));
     let declarations = parts.iter().flat_map(|part| [part.shared.as_str(), &part.declarations]).collect();
     let block = |part: &Printed| format!("    {{\n{}    }}\n", indented(&part.body));
     let (statements, groups) = match joint {
@@ -197,7 +203,7 @@ fn join(names: &Names, joint: Joint, parts: Vec<Printed>) -> Printed {
         }
     };
     let body = format!("    let {COUNTED} = {NUMBER};\n{statements}");
-    Printed { shared: String::new(), declarations, body, groups, threads, bytes: 0 }
+    Printed { shared: String::new(), declarations, body, groups, threads, bytes: 0, words }
 }
 
 /// Statements one level further in.

@@ -32,6 +32,8 @@ pub(super) struct Contract<'a> {
     pub(super) prefix: &'a str,
     /// What the names of its functions begin with: that of the first way, where it has the same ones.
     pub(super) functions: &'a str,
+    /// The array in which plain tiles have their slabs.
+    pub(super) slabs: &'a str,
     pub(super) way: Way,
     pub(super) sides: &'a Sides,
     pub(super) terms: &'a [usize],
@@ -59,7 +61,7 @@ impl<'a> Contract<'a> {
         let (declarations, body) = match self.way {
             Way::Plain(tile) => {
                 let plain = Plain { contract: self, tile };
-                (plain.declarations(), plain.body())
+                (String::new(), plain.body())
             }
             Way::Halves(tile) => {
                 let halves = Halves { contract: self, tile };

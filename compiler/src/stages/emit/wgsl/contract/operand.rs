@@ -369,18 +369,13 @@ impl Side<'_> {
         for j in 0..self.words_of_each() {
             let (depth, group) = self.beside(&self.number(j));
             let at = self.slot(&depth, &group, tile);
-            line(w, indent, self.guarded(j, &format!("{}s[{at}] = {};", self.memory(), self.register(j))));
+            line(w, indent, self.guarded(j, &format!("{}[{at}] = {};", self.contract.slabs, self.register(j))));
         }
     }
 
     /// The word of shared memory at a depth and the group that `offset` is beyond an invocation's first one.
     pub(super) fn shared(&self, depth: &str, group: &str, offset: u32, tile: Tile) -> String {
-        format!("{}s[{} + {offset}u]", self.memory(), self.slot(depth, group, tile))
-    }
-
-    /// The declaration of the slab in shared memory.
-    pub(super) fn slab(&self) -> String {
-        format!("var<workgroup> {}s: array<vec4<f32>, {}>;\n", self.memory(), self.words())
+        format!("{}[{} + {offset}u]", self.contract.slabs, self.slot(depth, group, tile))
     }
 
     /// The first term and the first place along the side of the `j`-th word of an invocation, counted from where the slab
@@ -406,13 +401,17 @@ impl Side<'_> {
         }
     }
 
-    /// Where a word lies in shared memory: by depth, then by group. Where neighbouring invocations bring one group of
-    /// neighbouring depths, these lie in different banks.
+    /// Where a word lies in shared memory: by depth, then by group, those of columns behind those of rows. Where neighbouring
+    /// invocations bring one group of neighbouring depths, these lie in different banks.
     fn slot(&self, depth: &str, group: &str, tile: Tile) -> String {
         let groups = self.groups();
-        match self.reading().is_along_terms() {
+        let slot = match self.reading().is_along_terms() {
             true => format!("({depth}) * {groups}u + (({group}) ^ (({depth}) % {}u))", tile.spread(self.number)),
             false => format!("({depth}) * {groups}u + {group}"),
+        };
+        match self.number {
+            0 => slot,
+            _ => format!("{}u + {slot}", tile.depth * tile.rows / 4),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! 4 × 4, and store them. Always holds: the order in which terms are added depends on nothing but the tile; slices of the sum are
 //! added up in a fixed order, and so are blocks of long sums, with compensation.
 
-use super::operand::Side;
 use super::{Contract, line};
 use crate::ir::tile::Tile;
 
@@ -15,16 +14,6 @@ pub(super) struct Plain<'a> {
 }
 
 impl Plain<'_> {
-    /// The shared memory: a slab of each operand, and the blocks of slices on their way to be added.
-    pub(super) fn declarations(&self) -> String {
-        let slabs: String = self.contract.both_sides().iter().map(Side::slab).collect();
-        let (name, blocks) = (self.contract.prefix, self.tile.slices / 2 * self.tile.of_slice());
-        match blocks {
-            0 => slabs + "\n",
-            _ => format!("{slabs}var<workgroup> {name}_c: array<mat4x4<f32>, {blocks}>;\n\n"),
-        }
-    }
-
     /// What an invocation does with its part of the tile.
     pub(super) fn body(&self) -> String {
         let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
@@ -164,11 +153,13 @@ impl Plain<'_> {
         let mut half = self.tile.slices / 2;
         while half > 0 {
             let others = half * threads;
-            let shared = format!("{}_c[lane % {others}u]", self.contract.prefix);
+            let shared =
+                [0, 1, 2, 3].map(|row| format!("{}[lane % {others}u + {}u]", self.contract.slabs, row * others));
             self.each_block(|i, h| {
-                line(w, 1, format!("if slice >= {half}u && slice < {}u {{ {shared} = c{i}{h}; }}", 2 * half));
+                let put: Vec<String> = (0..4).map(|row| format!("{} = c{i}{h}[{row}];", shared[row])).collect();
+                line(w, 1, format!("if slice >= {half}u && slice < {}u {{ {} }}", 2 * half, put.join(" ")));
                 line(w, 1, "workgroupBarrier();");
-                line(w, 1, format!("if slice < {half}u {{ c{i}{h} += {shared}; }}"));
+                line(w, 1, format!("if slice < {half}u {{ c{i}{h} += mat4x4<f32>({}); }}", shared.join(", ")));
                 line(w, 1, "workgroupBarrier();");
             });
             half /= 2;
