@@ -1,8 +1,9 @@
 //! Carried values without copies: lets a loop's body write the next value of a carried buffer in its place.
 //!
 //! In: steps in which every round ends with copies from the next values to the carried ones. Out: the same without
-//! the copies of values that are written after the last use of the old ones. Always: what writes a carried buffer
-//! either does not read it, or reads each word at the very position where it writes it.
+//! the copies of values that are written after the last use of the old ones. Between that use and the next value a carried
+//! buffer is free for another value of the turn. Always: what writes a carried buffer either does not read it, or reads each
+//! word at the very position where it writes it.
 
 use super::coalesce::{in_place, merge, rename, used};
 use crate::ir::kernel::{Expr, Kernel, Skeleton};
@@ -43,6 +44,14 @@ fn round(body: &mut Vec<Step>, buffers: &[Buffer], uses: &[usize]) {
                 if let Step::Launch { kernel, buffers } = &mut body[writer] {
                     merge(kernel, buffers, own);
                 }
+                while let Some((value, reader)) = lent(body, (own, writer), buffers, uses) {
+                    rename(&mut body[reader..], value, own);
+                    for step in [reader, writer] {
+                        if let Step::Launch { kernel, buffers } = &mut body[step] {
+                            merge(kernel, buffers, own);
+                        }
+                    }
+                }
             }
             None => at += 1,
         }
@@ -69,6 +78,35 @@ fn found(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Option
     let others = body.iter().enumerate().skip(writer + 1).filter(|(k, _)| *k != at);
     let late = others.map(|(_, step)| step).any(|step| used(std::slice::from_ref(step), own));
     (writer < at && free && !late).then_some((next, own, writer))
+}
+
+/// A value that can have a carried buffer from the last use of the old value up to the writing of the next one, and who writes
+/// it: what adds to a state over the state, so that equal layers of a turn are equal kernels.
+fn lent(
+    body: &[Step],
+    (own, writer): (BufferId, usize),
+    buffers: &[Buffer],
+    uses: &[usize],
+) -> Option<(BufferId, usize)> {
+    let reader = body[..writer].iter().rposition(|step| used(std::slice::from_ref(step), own))?;
+    let Step::Launch { kernel, buffers: bound } = &body[reader] else { return None };
+    let Step::Launch { kernel: last, buffers: of_last } = &body[writer] else { return None };
+    let read = bound.iter().position(|b| *b == own).filter(|&slot| !kernel.slots[slot].write)?;
+    let next = of_last.iter().position(|b| *b == own).filter(|&slot| writes(last, slot))?;
+    let mut inside = vec![0; buffers.len()];
+    count(body, &mut inside);
+    let fits = |&write: &usize| {
+        let (source, target, value) = (&kernel.slots[read], &kernel.slots[write], bound[write]);
+        let is_alike = source.len == target.len && source.dtype == target.dtype;
+        let is_own = buffers[value.0].role == Role::Scratch && inside[value.0] == uses[value.0];
+        let is_here = !used(&body[..reader], value) && !used(&body[writer + 1..], value);
+        let ends = match of_last.iter().position(|b| *b == value) {
+            None => true,
+            Some(slot) => !last.slots[slot].write && in_place(last, slot, next),
+        };
+        is_alike && is_own && is_here && ends && writes(kernel, write) && in_place(kernel, read, write)
+    };
+    (0..bound.len()).find(fits).map(|write| (bound[write], reader))
 }
 
 fn writes(kernel: &Kernel, slot: usize) -> bool {
