@@ -12,7 +12,7 @@ use super::model::Effect;
 use super::plan::Pool;
 use super::program::{Buffer, BufferId, Role};
 use super::tile::{Tile, Way};
-use super::workgroup::{BUFFERS, RowGroup, SHARED, Sides, Workgroup};
+use super::workgroup::{BUFFERS, RowArray, RowGroup, SHARED, Sides, Workgroup};
 use std::collections::BTreeSet;
 
 /// How launches share a dispatch.
@@ -157,13 +157,17 @@ pub fn tile(kernel: &Kernel) -> Option<Tile> {
     }
 }
 
-/// The bytes of shared memory of a workgroup: tiles have their slabs in common, and rows the arrays through which their sums pass.
+/// The bytes of shared memory of a workgroup: tiles have their slabs in common, and rows the arrays through which their accumulators
+/// pass, one for each type.
 pub fn bytes<'k>(kernels: impl IntoIterator<Item = &'k Kernel>) -> u32 {
-    let of_kinds = kernels.into_iter().fold([0u32; 2], |[tiles, rows], kernel| {
-        let own = kernel.schedule.workgroup.map_or(0, |workgroup| workgroup.bytes(kernel));
-        if group(kernel).is_some() { [tiles, rows.max(own)] } else { [tiles.max(own), rows] }
-    });
-    of_kinds[0].saturating_add(of_kinds[1])
+    let (mut arrays, mut slabs) = (BTreeSet::new(), 0u32);
+    for kernel in kernels {
+        match group(kernel) {
+            Some(group) => arrays.extend(group.arrays(kernel)),
+            None => slabs = slabs.max(kernel.schedule.workgroup.map_or(0, |workgroup| workgroup.bytes(kernel))),
+        }
+    }
+    arrays.into_iter().map(RowArray::bytes).fold(slabs, u32::saturating_add)
 }
 
 /// How rows are spread over workgroups.
@@ -303,7 +307,8 @@ pub fn kept(first: Joined<'_>, second: Joined<'_>) -> BTreeSet<BufferId> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 mod tests {
-    use crate::ir::program::Program;
+    use super::bytes;
+    use crate::ir::program::{Program, for_each_launch};
     use crate::ir::verify::verify_programs;
 
     /// A step of training as schedule leaves it.
@@ -352,5 +357,33 @@ mod tests {
         assert!(found.contains("more buffers than an entry point binds"), "{found}");
         let found = wrong("joined rows", "joined each");
         assert!(found.contains("not two launches"), "{found}");
+    }
+
+    #[test]
+    fn rows_share_the_arrays_of_their_types() {
+        let row = |dtype: &str, op: &str| {
+            format!(
+                "launch row(b0, b1) {{ slot s0: {dtype}[500*B] read slot s1: u32[B] write axis i0: B axis i1: 500
+                v0 = load s0[500*i0 + i1] v1 = accumulated {dtype}(0, 0) v2 = convert u32(v1)
+                row parallel=[i0] reduced=[i1] {{ pass {{ {op} v0 }} store s1[i0] = v2 }}
+                workgroup of=rows invocations=256 cooperative=true block=16 }}"
+            )
+        };
+        let bytes = |rows: &[(&str, &str)]| {
+            let mut kernels = vec![];
+            for (dtype, op) in rows {
+                let text = format!(
+                    "program run {{ b0: {dtype}[500*B] argument index=0 b1: u32[B] result index=0 {} }}",
+                    row(dtype, op)
+                );
+                let mut program: Program = text.parse().unwrap_or_else(|why| panic!("{why}"));
+                for_each_launch(&mut program.steps, &mut |kernel, _| kernels.push(kernel.clone()));
+            }
+            bytes(&kernels)
+        };
+        assert_eq!(bytes(&[("f32", "sum")]), 1024);
+        assert_eq!(bytes(&[("f32", "sum"), ("f32", "max")]), 1024);
+        assert_eq!(bytes(&[("f32", "sum"), ("i32", "max"), ("u32", "max")]), 3 * 1024);
+        assert_eq!(bytes(&[("i64", "max"), ("u64", "max"), ("f32", "sum")]), 3 * 1024);
     }
 }

@@ -5,11 +5,12 @@
 
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
-use super::kernel::{Kernel, Operand, Skeleton, innermost};
+use super::kernel::{Accumulator, AccumulatorOp, Kernel, Operand, Skeleton, innermost};
 use super::neighbours::{FOUR, Fours, packed};
 use super::recurrence::Recurrence;
 use super::tile::{LONGEST_SIDE, Tiles, Way};
 use super::ty::DType;
+use std::collections::BTreeSet;
 
 /// Most invocations of a workgroup that every device runs.
 pub const INVOCATIONS: u32 = 256;
@@ -55,6 +56,28 @@ pub struct RecurGroup {
     pub slices: u32,
     /// Invocations of a workgroup, a power of two.
     pub invocations: u32,
+}
+
+/// An array of shared memory through which accumulators of rows pass. Rows that share a workgroup have those of a kind in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum RowArray {
+    /// Values of a type, each a word.
+    Words(DType),
+    /// Integers of 64 bits, each a pair of words.
+    Pairs,
+    /// Positions of extremes.
+    Positions,
+}
+
+impl RowArray {
+    /// Its bytes: it has a value for each invocation of the largest workgroup.
+    pub fn bytes(self) -> u32 {
+        let words = match self {
+            RowArray::Words(_) | RowArray::Positions => 1,
+            RowArray::Pairs => 2,
+        };
+        4 * words * INVOCATIONS
+    }
 }
 
 /// How rows or elements are spread over invocations.
@@ -136,13 +159,7 @@ impl Workgroup {
     /// Bytes of shared memory, without what only devices with cooperative matrices are asked for.
     pub fn bytes(self, kernel: &Kernel) -> u32 {
         match self {
-            // A row's accumulators pass through an array for their positions and one for themselves, of up to two words for each
-            // invocation.
-            Workgroup::Rows(rows) if rows.cooperative => {
-                let wide = kernel.dtypes().into_iter().any(DType::is_wide);
-                (if wide { 3 } else { 2 }) * 4 * INVOCATIONS
-            }
-            Workgroup::Rows(_) => 0,
+            Workgroup::Rows(rows) => rows.arrays(kernel).into_iter().map(RowArray::bytes).sum(),
             Workgroup::Tiles(tiles) => tiles.all_plain().map(|tile| tile.bytes()).max().unwrap_or(0),
             Workgroup::Recur(group) => match &kernel.skeleton {
                 Skeleton::Recur(own) => group.bytes(own, RecurGroup::width(kernel, own, 1)),
@@ -225,6 +242,20 @@ impl RecurGroup {
 }
 
 impl RowGroup {
+    /// The arrays that the accumulators of a kernel pass through.
+    pub fn arrays(&self, kernel: &Kernel) -> BTreeSet<RowArray> {
+        let Skeleton::Row { passes, .. } = &kernel.skeleton else { return BTreeSet::new() };
+        let dtypes = kernel.dtypes();
+        let of_one = |accumulator: &Accumulator| {
+            let dtype = dtypes[accumulator.value];
+            let values = if dtype.is_wide() { RowArray::Pairs } else { RowArray::Words(dtype) };
+            let is_arg = matches!(accumulator.op, AccumulatorOp::Arg(_));
+            [values].into_iter().chain(is_arg.then_some(RowArray::Positions))
+        };
+        let shared = passes.iter().filter(|_| self.cooperative);
+        shared.flat_map(|pass| &pass.accumulators).flat_map(of_one).collect()
+    }
+
     /// So many invocations, each of which takes one element at a time.
     pub fn plain(invocations: u32, cooperative: bool, block: Option<u32>) -> RowGroup {
         RowGroup { invocations, cooperative, rows: 1, neighbours: 1, turns: None, block, at_once: 1 }
