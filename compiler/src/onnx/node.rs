@@ -29,6 +29,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "saturate",
     "round_mode",
     "softmax_precision",
+    "stash_type",
+    "precision",
     "q_num_heads",
     "kv_num_heads",
     "qk_matmul_output_mode",

@@ -113,6 +113,22 @@ fn blocks_become_channels_in_either_order() {
     is_near(&made("CRD"), &f32s(&[1, 8, 1, 1], &[0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]));
 }
 
+/// Exporters write the type of statistics where it is the usual one, too.
+#[test]
+fn statistics_are_of_the_type_that_an_attribute_says() {
+    let x = f32s(&[2, 2], &[1.0, 3.0, -4.0, 0.0]);
+    let weights = || vec![floats("scale", &[2], &[1.0, 2.0])];
+    let stash = |dtype: i64| vec![int("stash_type", dtype), int("axis", -1)];
+    let wanted = f32s(&[2, 2], &[-1.0, 2.0, -1.0, 2.0]);
+    let layer = |results: &[&str]| of("LayerNormalization", stash(1), std::slice::from_ref(&x), weights(), results);
+    is_near(&layer(&["y"])[0], &wanted);
+    is_near(&layer(&["y", "mean"])[1], &f32s(&[2, 1], &[2.0, -2.0]));
+    is_near(&one("RMSNormalization", stash(1), &[f32s(&[1, 2], &[3.0, 3.0])], weights()), &f32s(&[1, 2], &[1.0, 2.0]));
+    let node = node("LayerNormalization", &["x0", "scale"], &["y", "mean"], stash(16));
+    let found = reasons(&model(vec![node], vec![argument("x0", &x)], &["y", "mean"], weights()));
+    assert!(found[0].contains("statistics of another type than its argument"), "{found:?}");
+}
+
 #[test]
 fn determinants_have_any_number_of_rows() {
     // A permutation of an odd number of exchanges, scaled; then one row twice.

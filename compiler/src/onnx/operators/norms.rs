@@ -5,7 +5,7 @@ use super::super::node::{Made, Node};
 use super::reduce::mean;
 use super::{Operator, all, computes, one};
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Window};
-use crate::ir::{Dim, Value};
+use crate::ir::{DType, Dim, Value};
 
 pub(super) const OPERATORS: &[Operator] = &[
     computes("LayerNormalization", |n| Ok(all(layer(n)?))),
@@ -42,6 +42,10 @@ fn affine(n: &mut Node<'_>, mut y: Value, [scale, shift]: [Option<Value>; 2]) ->
 }
 
 fn layer(n: &mut Node<'_>) -> Made<Vec<Value>> {
+    let of_statistics = n.dtype("stash_type")?.unwrap_or(DType::F32);
+    if of_statistics != n.ty(0)?.dtype && (n.wants(1) || n.wants(2)) {
+        return Err(Failure::new("statistics of another type than its argument are not supported"));
+    }
     let x = n.arg(0)?;
     let axes: Vec<usize> = (n.axis(-1, n.b.rank(x))?..n.b.rank(x)).collect();
     let [y, mean, scale] = standardised(n, x, &axes, n.float("epsilon", 1e-5))?;
