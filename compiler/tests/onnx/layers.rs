@@ -241,3 +241,24 @@ fn layers_may_be_interleaved() {
     graph.node = sorted;
     assert_eq!(regions(&file), [(4, 1, 2)]);
 }
+
+/// A stack has an axis more than its parameters, which may have as many as a tensor can have.
+#[test]
+fn parameters_of_all_axes_are_not_stacked() {
+    let file = |axes: usize| {
+        let shape = vec![1; axes];
+        let mut all = vec![];
+        let mut weights = vec![];
+        for layer in 0..3 {
+            let own = |step: usize| format!("y{}", layer * (STEPS + 1) + step);
+            let weight = format!("{layer}.weight");
+            all.push(node("Add", &[&own(0), &weight], &[&own(1)], vec![]));
+            all.extend((1..=STEPS).map(|step| node("Sigmoid", &[&own(step)], &[&own(step + 1)], vec![])));
+            weights.push(floats(&weight, &shape, &numbers(layer, 1)));
+        }
+        let x = input("y0", FLOAT, &vec![Extent::DimValue(1); axes]);
+        model(all, vec![x], &[&format!("y{}", 3 * (STEPS + 1))], weights)
+    };
+    assert_eq!(regions(&file(63)), [(3, 1, 1)]);
+    assert_eq!(regions(&file(64)), []);
+}

@@ -8,6 +8,7 @@ mod region;
 mod runs;
 mod turns;
 
+use crate::ir::limits::AXES;
 use crate::ir::model::{Param, ParamId};
 use crate::ir::{Graph, Kind, Prim, Type, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -127,7 +128,8 @@ impl<'g> Reading<'g> {
             (Kind::StopGradient, Kind::StopGradient) => true,
             (Kind::Param(a), Kind::Param(b)) => {
                 let [a, b] = [a, b].map(|id| &self.params[id.0 as usize]);
-                a.trained == b.trained && a.ty == b.ty
+                // A stack has an axis more.
+                a.trained == b.trained && a.ty == b.ty && a.ty.rank() < AXES
             }
             _ => false,
         };
