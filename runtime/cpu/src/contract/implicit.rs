@@ -13,8 +13,9 @@ use super::layout::{Group, Place};
 use super::long_row::LongRow;
 use super::pack::BLOCK;
 use super::panels::cut::Cut;
-use super::panels::gathered;
+use super::panels::{gathered, panels};
 use super::plan::{Left, Plan, held_words};
+use super::row_strips::row_strips;
 use super::{Axis, Role, left, prepack};
 use crate::machine::machine;
 use crate::scratch::{LINE, lend};
@@ -38,6 +39,10 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
+    let words = if setup.once { setup.image.copy_words(setup.beyond) } else { 0 };
+    if row_strips(call, plan, axes, words, strip) {
+        return true;
+    }
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);
     let mut plan = plan.gathered(setup.left);
     let kept = prepack::left(call, &plan, cut.tiles);
@@ -48,9 +53,8 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     let plan = &plan;
     let list = (2 * plan.k.total).next_multiple_of(LINE);
     let rows = if packs { left::words(plan) } else { 0 };
-    let copied = if setup.once { setup.image.copy_words(setup.beyond) } else { 0 };
     lend(&CALL, |scratch| {
-        let (memory, _) = scratch.provide(rows + list + copied, 0, Place::NOWHERE);
+        let (memory, _) = scratch.provide(rows + list + words, 0, Place::NOWHERE);
         let (list, copy) = (memory.wrapping_add(rows).cast::<isize>(), memory.wrapping_add(rows + list));
         // SAFETY: the list has two words, an offset, for each index of K.
         unsafe { setup.image.list(axes, list) };
@@ -65,6 +69,13 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         gathered(call, plan, whole, Gathered { image: &setup.image, list, copy, beyond: setup.beyond }, cut);
     });
     true
+}
+
+/// Computes a strip of the rows of an image.
+fn strip(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) {
+    if !implicit(call, plan, axes) {
+        panels(call, plan, None);
+    }
 }
 
 struct Setup<'a> {

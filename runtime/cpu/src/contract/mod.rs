@@ -9,7 +9,8 @@
 //! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks
 //! algorithms that suit fewer shapes: `dot`, `few` and `gemv` where there are few rows, `small` for two small matrices,
 //! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions. Of these `implicit` is the same loops with
-//! a right operand that is gathered: an image, each k of which starts at an offset of its own.
+//! a right operand that is gathered: an image, each k of which starts at an offset of its own; a large one is copied by strips
+//! of rows (`row_strips`). Where columns would leave much of their vectors empty, operands change places (`swapped`).
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`, and so have those of f64,
 //! `wide`; all are planned and packed alike, whatever their elements are. An operand that is stored in fewer bits than it is
 //! multiplied in is read where it lies or widened strip by strip (`stored`).
@@ -40,10 +41,12 @@ mod panels;
 mod phases;
 mod plan;
 mod prepack;
+mod row_strips;
 mod small;
 mod split;
 #[cfg(feature = "stored")]
 mod stored;
+mod swapped;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "f64")]

@@ -23,6 +23,7 @@ use super::pack_once::Steady;
 use super::plan::{Left, Plan, Right, share};
 use super::prepack;
 use super::split;
+use super::swapped;
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
@@ -38,6 +39,9 @@ fn group_words() -> usize {
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
+    if swapped::swapped(call, plan) {
+        return;
+    }
     let nowhere = (ptr::null(), ptr::null());
     let dense = |whole, sums, cut| Task::<false> { call, plan, whole, gathered: None, sums, cut };
     if plan.left != Left::Packed && plan.right != Right::Packed {

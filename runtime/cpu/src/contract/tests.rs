@@ -765,6 +765,77 @@ fn depthwise_filters_of_several_rows_at_a_time() {
     }
 }
 
+/// As many planes as a vector has lanes, and some that are left over, of all widths.
+#[test]
+fn depthwise_filters_with_channels_in_the_lanes() {
+    let mut random = Random(29);
+    for round in 0..if cfg!(debug_assertions) { 12 } else { 120 } {
+        let c = Convolution {
+            batch: random.pick(&[1, 2, 3]),
+            channels: [random.pick(&[8, 9, 16, 21, 40]), 1],
+            image: [random.pick(&[3, 7, 14, 19]), random.pick(&[7, 8, 14, 15, 17, 33])],
+            kernel: [random.pick(&[2, 3, 5]), random.pick(&[2, 3, 4, 5])],
+            stride: 1 + round % 2,
+            padding: random.pick(&[1, 2, 3, 5]),
+            dilation: random.pick(&[1, 1, 2]),
+        };
+        if !c.fits() {
+            continue;
+        }
+        println!("{round}: {c:?}");
+        check(&c.by_planes(c.forward(&mut random), c.out(0) * c.out(1)));
+    }
+}
+
+/// Images so large that strips of their rows are copied, and not the whole.
+#[test]
+fn strips_of_large_images() {
+    let mut random = Random(37);
+    for (image, stride, kernel, padding) in [([150, 151], 2, [3, 3], 1), ([190, 140], 1, [5, 2], 2)] {
+        let (channels, batch) = ([2, 3], 1);
+        let c = Convolution { batch, channels, image, kernel, stride, padding, dilation: 1 };
+        check(&c.forward(&mut random));
+    }
+}
+
+/// A few columns, which leave much of their last vector empty, and a left operand that a session keeps: with an epilogue, too,
+/// nothing is other than without.
+#[test]
+fn columns_that_change_places_with_rows() {
+    let mut random = Random(31);
+    for _ in 0..if cfg!(debug_assertions) { 12 } else { 60 } {
+        let (m, n) = (random.pick(&[32, 40, 64, 65, 96, 130]), random.pick(&[9, 17, 19, 33, 49, 50, 65]));
+        let (k, b) = (random.pick(&[16, 33, 96, 300, 600, 1100]), random.pick(&[1, 1, 2, 3]));
+        let (row, words) = (random.pick(&[k, k + 3]), n + random.pick(&[0, 0, 5]));
+        let strides = |all: [usize; 4]| all.map(|stride| stride as isize).to_vec();
+        let owned = |data, strides| Owned { data, base: 0, strides, windows: Vec::new() };
+        let case = Case {
+            axes: vec![(b, Role::Batch), (m, Role::M), (n, Role::N), (k, Role::K)],
+            lhs: owned(random.vector(m * row), strides([0, row, 0, 1])),
+            rhs: owned(random.vector(b * k * words), strides([k * words, 0, 1, words])),
+            strides: strides([m * n, n, 1, 0]),
+            base: 0,
+            words: b * m * n,
+        };
+        check(&case);
+        let axes = case.axes();
+        let work = Contract { axes: &axes, lhs: case.lhs.operand(&[]), rhs: case.rhs.operand(&[]) };
+        for (isa, threads) in Isa::available().flat_map(|isa| [1, 2, 3].map(|threads| (isa, threads))) {
+            let run = || {
+                let [mut first, mut second] = [0; 2].map(|_| vec![7.0; case.words]);
+                let outs = &mut [&mut first, &mut second].map(|data| Output {
+                    data: data.as_mut_slice(),
+                    base: 0,
+                    strides: &case.strides,
+                });
+                contract(isa, threads, Algorithm::ALL, &work, outs, &Both);
+                (first, second)
+            };
+            assert!(crate::Kept::default().lend(&case.lhs.data, run) == run(), "{isa:?}: {:?}", case.axes);
+        }
+    }
+}
+
 /// Images of so many rows that a long row of one is summed in several blocks.
 #[test]
 fn filters_of_large_images() {

@@ -1,10 +1,11 @@
 //! Depthwise convolutions and their gradients: each channel has filters of its own.
 //!
 //! In: a contraction whose left operand differs from batch index to batch index and has few rows. Out: its outputs. Always: a
-//! batch index is a plane of one channel, which a job copies with its padding, unless it can be read where it lies; no
-//! register tile is shared by rows, of which there is mostly one.
+//! batch index is a plane of one channel, which a job copies with its padding, unless it can be read where it lies, or
+//! several planes that are narrow, whose channels are in the lanes; no register tile is shared by rows, of which there is mostly one.
 
 mod filters;
+mod lanes;
 mod planes;
 mod stencil;
 
@@ -25,5 +26,5 @@ fn most_for_each() -> usize {
 /// Does the work if it is of this kind.
 pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let of_kind = plan.m.total <= ROWS && plan.lhs.bounded().is_empty() && !plan.shares_left();
-    of_kind && (planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
+    of_kind && (lanes::lanes(call, plan) || planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
 }
