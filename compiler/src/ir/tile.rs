@@ -108,6 +108,14 @@ impl Tiles {
 }
 
 impl Way {
+    /// The tile, if all devices run it.
+    pub fn plain(self) -> Option<Tile> {
+        match self {
+            Way::Plain(tile) => Some(tile),
+            Way::Halves(_) => None,
+        }
+    }
+
     /// Rows and columns.
     pub fn sides(self) -> [u32; 2] {
         match self {

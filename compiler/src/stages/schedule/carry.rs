@@ -14,7 +14,7 @@ pub(super) fn carry(program: &mut Program) {
     let Program { steps, buffers, .. } = program;
     let mut uses = vec![0; buffers.len()];
     count(steps, &mut uses);
-    loops(steps, buffers, &uses);
+    loops(steps, buffers, &mut uses);
 }
 
 /// How often steps use each buffer; fused steps count beside the kernel that stands for them.
@@ -25,31 +25,33 @@ pub(super) fn count(steps: &[Step], uses: &mut [usize]) {
     }
 }
 
-fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
+/// For each loop, the innermost first. `uses` stay those of the program.
+fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &mut [usize]) {
     for step in steps {
         step.bodies_mut().into_iter().for_each(|body| loops(body, buffers, uses));
         if let Step::Loop { body, .. } = step {
+            let mut inside = vec![0; buffers.len()];
+            count(body, &mut inside);
+            uses.iter_mut().zip(inside).for_each(|(all, inside)| *all -= inside);
             round(body, buffers, uses);
+            count(body, uses);
         }
     }
 }
 
-fn round(body: &mut Vec<Step>, buffers: &[Buffer], uses: &[usize]) {
+/// For the body of a loop; buffers have uses `outside` of it.
+fn round(body: &mut Vec<Step>, buffers: &[Buffer], outside: &[usize]) {
     let mut at = 0;
     while at < body.len() {
-        match found(body, at, buffers, uses) {
+        match found(body, at, buffers, outside) {
             Some((next, own, writer)) => {
                 body.remove(at);
                 rename(body, next, own);
-                if let Step::Launch { kernel, buffers } = &mut body[writer] {
-                    merge(kernel, buffers, own);
-                }
-                while let Some((value, reader)) = lent(body, (own, writer), buffers, uses) {
+                merge(&mut body[writer], own);
+                while let Some((value, reader)) = lent(body, (own, writer), buffers, outside) {
                     rename(&mut body[reader..], value, own);
                     for step in [reader, writer] {
-                        if let Step::Launch { kernel, buffers } = &mut body[step] {
-                            merge(kernel, buffers, own);
-                        }
+                        merge(&mut body[step], own);
                     }
                 }
             }
@@ -59,13 +61,11 @@ fn round(body: &mut Vec<Step>, buffers: &[Buffer], uses: &[usize]) {
 }
 
 /// The next value and the carried buffer of the copy at a position, and who writes the value, if they can be one.
-fn found(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Option<(BufferId, BufferId, usize)> {
+fn found(body: &[Step], at: usize, buffers: &[Buffer], outside: &[usize]) -> Option<(BufferId, BufferId, usize)> {
     let Step::Launch { kernel, buffers: bound } = &body[at] else { return None };
     let (next, own) = copied(kernel, bound)?;
     let own_memory = matches!(buffers[own.0].role, Role::Scratch | Role::Result(_));
-    let mut inside = vec![0; buffers.len()];
-    count(body, &mut inside);
-    if !own_memory || buffers[next.0].role != Role::Scratch || inside[next.0] != uses[next.0] {
+    if !own_memory || buffers[next.0].role != Role::Scratch || outside[next.0] > 0 {
         return None;
     }
     let writer = body.iter().position(|step| used(std::slice::from_ref(step), next))?;
@@ -86,19 +86,17 @@ fn lent(
     body: &[Step],
     (own, writer): (BufferId, usize),
     buffers: &[Buffer],
-    uses: &[usize],
+    outside: &[usize],
 ) -> Option<(BufferId, usize)> {
     let reader = body[..writer].iter().rposition(|step| used(std::slice::from_ref(step), own))?;
     let Step::Launch { kernel, buffers: bound } = &body[reader] else { return None };
     let Step::Launch { kernel: last, buffers: of_last } = &body[writer] else { return None };
     let read = bound.iter().position(|b| *b == own).filter(|&slot| !kernel.slots[slot].write)?;
     let next = of_last.iter().position(|b| *b == own).filter(|&slot| writes(last, slot))?;
-    let mut inside = vec![0; buffers.len()];
-    count(body, &mut inside);
     let fits = |&write: &usize| {
         let (source, target, value) = (&kernel.slots[read], &kernel.slots[write], bound[write]);
         let is_alike = source.len == target.len && source.dtype == target.dtype;
-        let is_own = buffers[value.0].role == Role::Scratch && inside[value.0] == uses[value.0];
+        let is_own = buffers[value.0].role == Role::Scratch && outside[value.0] == 0;
         let is_here = !used(&body[..reader], value) && !used(&body[writer + 1..], value);
         let ends = match of_last.iter().position(|b| *b == value) {
             None => true,

@@ -82,9 +82,7 @@ fn share(steps: &mut [Step], may: &[bool]) {
     while position < steps.len() {
         if let Some((from, to)) = candidate(steps, position, may) {
             rename(&mut steps[position..], to, from);
-            if let Step::Launch { kernel, buffers } = &mut steps[position] {
-                merge(kernel, buffers, from);
-            }
+            merge(&mut steps[position], from);
         }
         position += 1;
     }
@@ -133,8 +131,9 @@ pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
     }
 }
 
-/// Makes the two slots of one buffer one.
-pub(super) fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: BufferId) {
+/// Makes the two slots that a launch has of a buffer one.
+pub(super) fn merge(step: &mut Step, buffer: BufferId) {
+    let Step::Launch { kernel, buffers } = step else { return };
     let Some(kept) = buffers.iter().position(|b| *b == buffer) else { return };
     let Some(dropped) = buffers.iter().rposition(|b| *b == buffer).filter(|d| *d != kept) else { return };
     buffers.remove(dropped);

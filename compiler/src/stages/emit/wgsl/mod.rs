@@ -289,13 +289,6 @@ struct Printed {
     groups: Dim,
     threads: u32,
     bytes: u32,
-    /// Words of four of shared memory in the array [`slabs`] of the entry point.
-    words: u32,
-}
-
-/// The array in which workgroups of an entry point have slabs of matrices.
-fn slabs(prefix: &str) -> String {
-    format!("{prefix}_s")
 }
 
 /// More workgroups than a device runs, which is an error at run time.
@@ -315,7 +308,7 @@ fn print(names: &Names, entry: &EntryPoint, kernels: &[Kernel]) -> Printed {
     // buffers that no device has.
     let groups = if fits { printed.groups } else { Dim::from(NEVER) };
     let body = grid::entry(name, 1, "");
-    Printed { shared: String::new(), declarations: String::new(), body, groups, threads: 1, bytes: 0, words: 0 }
+    Printed { shared: String::new(), declarations: String::new(), body, groups, threads: 1, bytes: 0 }
 }
 
 /// What the names of an entry point, of its functions and of those that other ways may have begin with, its array of slabs, how it
@@ -336,7 +329,7 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
         None => (workgroup.invocations(), workgroup.bytes(kernel)),
     };
     let Around { name, prefix, base, slabs, memory, run } = around;
-    let (mut shared, mut words) = (String::new(), 0);
+    let mut shared = String::new();
     let unrolled = Recurrent::of(kernel).map(|Recurrent { own, .. }| recur::unrolled(kernel, own));
     let scalars = Scalars::new(names, unrolled.as_ref().map_or(kernel, |(unrolled, _)| unrolled), memory, run);
     let other = || unreachable!("verify refuses {workgroup:?}");
@@ -366,9 +359,6 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
                 Contract { scalars: &scalars, prefix, functions: prefix, slabs, way, sides, terms, operands, stores };
             let (contract, functions) = contract.sharing(tiles.ways().next().unwrap_or(way), base);
             shared = functions;
-            if let Way::Plain(tile) = way {
-                words = tile.words();
-            }
             let (declarations, body) = contract.print();
             (declarations, body, contract.groups())
         }
@@ -378,5 +368,5 @@ fn print_kernel(names: &Names, kernel: &Kernel, way: Option<Way>, around: Around
             (recur.print(), String::new(), recur.groups())
         }
     };
-    Printed { shared, declarations, body, groups, threads, bytes, words }
+    Printed { shared, declarations, body, groups, threads, bytes }
 }

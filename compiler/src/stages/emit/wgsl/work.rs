@@ -7,7 +7,7 @@
 use super::grid::{COUNTED, NUMBER, Run};
 use super::names::Names;
 use super::views::{Access, View, Views};
-use super::{Around, EntryPoint, Printed, print_kernel, slabs};
+use super::{Around, EntryPoint, Printed, print_kernel};
 use crate::ir::joint::{self, Joint};
 use crate::ir::kernel::{Kernel, Slot};
 use crate::ir::plan::{Place, Plan};
@@ -142,7 +142,7 @@ impl EntryPoint {
             Some(Joint::Rows) => Run::FIRST,
             Some(Joint::Each) => Run::EACH,
         };
-        let slabs = slabs(&self.prefix());
+        let slabs = format!("{}_s", self.prefix());
         let last = parts.len() - 1;
         let run = |number: usize| if number == last && number > 0 { Run::PART } else { run };
         let printed = parts.iter().enumerate().map(|(number, (kernel, way))| {
@@ -163,8 +163,9 @@ impl EntryPoint {
                 Printed { bytes, ..join(names, joint, printed) }
             }
         };
-        if printed.words > 0 {
-            printed.declarations += &format!("var<workgroup> {slabs}: array<vec4<f32>, {}>;\n\n", printed.words);
+        let words = parts.iter().filter_map(|(_, way)| way.and_then(Way::plain)).map(|tile| tile.words()).max();
+        if let Some(words) = words {
+            printed.declarations += &format!("var<workgroup> {slabs}: array<vec4<f32>, {words}>;\n\n");
         }
         printed
     }
@@ -172,8 +173,7 @@ impl EntryPoint {
 
 /// Kernels as the statements of one entry point.
 fn join(names: &Names, joint: Joint, parts: Vec<Printed>) -> Printed {
-    let most = |of: fn(&Printed) -> u32| parts.iter().map(of).max().unwrap_or(0);
-    let (threads, words) = (most(|part| part.threads), most(|part| part.words));
+    let threads = parts.iter().map(|part| part.threads).max().unwrap_or(0);
     let declarations = parts.iter().flat_map(|part| [part.shared.as_str(), &part.declarations]).collect();
     let block = |part: &Printed| format!("    {{\n{}    }}\n", indented(&part.body));
     let (statements, groups) = match joint {
@@ -203,7 +203,7 @@ fn join(names: &Names, joint: Joint, parts: Vec<Printed>) -> Printed {
         }
     };
     let body = format!("    let {COUNTED} = {NUMBER};\n{statements}");
-    Printed { shared: String::new(), declarations, body, groups, threads, bytes: 0, words }
+    Printed { shared: String::new(), declarations, body, groups, threads, bytes: 0 }
 }
 
 /// Statements one level further in.
