@@ -40,7 +40,8 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         return false;
     };
     let words = if setup.once { setup.image.copy_words(setup.beyond) } else { 0 };
-    if row_strips(call, plan, axes, words, strip) {
+    // Each strip would pack a left operand that is not read where it lies.
+    if setup.left != Left::Packed && row_strips(call, plan, axes, words, strip) {
         return true;
     }
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);

@@ -271,6 +271,15 @@ fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
     (0..group.count).filter(|&at| group.extent[at] > 1).map(|at| group.number(at))
 }
 
+/// In how many parts each of so many jobs is cut: `parts`, or as many doublings of it, up to `most`, as give every thread as much to
+/// do as the others, or nearly so.
+pub(super) fn doubled(mut parts: usize, most: usize, jobs: usize, threads: usize) -> usize {
+    while !(jobs * parts).is_multiple_of(threads) && jobs * parts < 4 * threads && 2 * parts <= most {
+        parts *= 2;
+    }
+    parts
+}
+
 /// Where part `number` of `parts` equal parts of `total` starts.
 #[inline(never)]
 pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {

@@ -10,7 +10,7 @@ use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps, vectors_for};
 use super::layout::{Place, Walk};
-use super::plan::{Plan, share};
+use super::plan::{Plan, doubled, share};
 use super::{prepack, split};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
@@ -33,15 +33,10 @@ pub(super) fn swapped(call: &Call<'_>, plan: &Plan<'_>) -> bool {
         let Some(panels) = prepack::right(call.isa, &turned, width, prepack::room(scratch)) else {
             return false;
         };
-        let (count, mut parts) = (plan.m.total.div_ceil(width), 1);
-        let jobs = |parts: usize| plan.batch.total * count * parts;
-        while !jobs(parts).is_multiple_of(call.threads)
-            && jobs(parts) < 4 * call.threads
-            && 2 * parts * call.rows <= plan.n.total
-        {
-            parts *= 2;
-        }
-        pool::parallel(call.threads, jobs(parts), &Task { call, plan, turned: &turned, panels, count, parts });
+        let count = plan.m.total.div_ceil(width);
+        let jobs = plan.batch.total * count;
+        let parts = doubled(1, plan.n.total / call.rows, jobs, call.threads);
+        pool::parallel(call.threads, jobs * parts, &Task { call, plan, turned: &turned, panels, count, parts });
         true
     })
 }

@@ -12,7 +12,7 @@ use crate::contract::drive::{Call, JOB};
 use crate::contract::finish::{Destination, Sums};
 use crate::contract::layout::{Bounded, Place, Walk};
 use crate::contract::pack::copy;
-use crate::contract::plan::{Plan, share};
+use crate::contract::plan::{Plan, doubled, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::vectors::MAX_LANES;
@@ -117,18 +117,11 @@ impl<'a> Setup<'a> {
 
     /// How many strips fit a cache, and give every thread as much to do as the others, or nearly so.
     fn cut(&self) -> Option<usize> {
-        let width = self.columns.reach(self.columns.results).checked_mul(self.call.lanes)?;
+        let width = self.pitch().checked_mul(self.call.lanes)?;
         let fits = |rows: &usize| self.rows.reach(*rows).saturating_mul(width) <= most_of_strip();
         let most = (1..=self.rows.results).take_while(fits).last()?;
-        let (blocks, threads) = (self.plan.batch.total.div_ceil(self.call.lanes), self.call.threads);
-        let mut strips = self.rows.results.div_ceil(most);
-        while !(blocks * strips).is_multiple_of(threads)
-            && blocks * strips < 4 * threads
-            && 2 * strips <= self.rows.results
-        {
-            strips *= 2;
-        }
-        Some(strips)
+        let (rows, blocks) = (self.rows.results, self.plan.batch.total.div_ceil(self.call.lanes));
+        Some(doubled(rows.div_ceil(most), rows, blocks, self.call.threads))
     }
 
     /// Elements of a row of the copy.
