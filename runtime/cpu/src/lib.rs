@@ -33,6 +33,7 @@ mod parallel;
 mod pool;
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
+mod queue;
 mod recurrent;
 mod scratch;
 mod sealed;

@@ -5,9 +5,8 @@
 //! has written past the caches is in order with everything that its thread does afterwards.
 
 use core::cell::{Cell, UnsafeCell};
-use core::ops::Range;
 
-use super::{Family, Kernel, Simd, pool, run};
+use super::{Family, Kernel, Simd, queue, run};
 use crate::machine::machine;
 
 /// A kernel whose outer axis can be cut.
@@ -33,21 +32,26 @@ fn worth() -> usize {
 }
 /// The most parts.
 const MOST: usize = 32;
+/// The most parts of a thread, of which others do some where it is late, and the element operations of a part.
+const PARTS: usize = 4;
+fn part() -> usize {
+    2 * worth()
+}
 
 struct Parts<I, K> {
     isa: I,
     parts: [UnsafeCell<Option<K>>; MOST],
 }
 
-// SAFETY: part `n` is taken only by the thread whose range contains `n`, and the pool gives every index to one thread.
+// SAFETY: part `n` is taken only by the thread that does job `n`, and every job is done by one thread.
 // What is taken moves to that thread, as `Send` allows.
 unsafe impl<I: Sync, K: Send> Sync for Parts<I, K> {}
 
-impl<I: Family, K: Kernel + Send> pool::Task for Parts<I, K> {
-    fn work(&self, range: Range<usize>) {
-        for part in &self.parts[range] {
-            // SAFETY: the pool gives every index to one thread, and `range` is this one's, so no other reaches this part.
-            if let Some(kernel) = unsafe { (*part.get()).take() } {
+impl<I: Family, K: Kernel + Send> queue::Work for Parts<I, K> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
+        for job in jobs {
+            // SAFETY: every job is taken by one thread, and this thread has taken this one, so no other reaches this part.
+            if let Some(kernel) = unsafe { (*self.parts[job].get()).take() } {
                 run(self.isa, Settling { kernel, streams: true });
             }
         }
@@ -101,24 +105,25 @@ pub fn run_streaming<I: Family, K: Kernel>(isa: I, kernel: K) {
 
 /// Runs `kernel` on `isa`, on at most `threads` threads.
 pub fn parallel<I: Family, K: Split>(isa: I, threads: usize, kernel: K) {
-    let count = threads.min(kernel.len()).min(MOST);
-    let is_large = kernel.work() >= worth();
-    if count <= 1 || !is_large {
+    let work = kernel.work();
+    let is_large = work >= worth();
+    if threads.min(kernel.len()) <= 1 || !is_large {
         run(isa, Settling { kernel, streams: is_large });
         return;
     }
+    let count = (threads * (work / threads / part()).clamp(1, PARTS)).min(kernel.len()).min(MOST);
     let task = Parts { isa, parts: [const { UnsafeCell::new(None) }; MOST] };
     let length = kernel.len();
     let mut rest = kernel;
     for number in 1..count {
         let (first, others) = rest.split(length * number / count - length * (number - 1) / count);
-        // SAFETY: `task` is known to this thread only until `pool::parallel` shares it below.
+        // SAFETY: `task` is known to this thread only until `queue::balanced` shares it below.
         unsafe { *task.parts[number - 1].get() = Some(first) };
         rest = others;
     }
-    // SAFETY: `task` is not shared yet: `pool::parallel` is the first to show it to other threads.
+    // SAFETY: `task` is not shared yet: `queue::balanced` is the first to show it to other threads.
     unsafe { *task.parts[count - 1].get() = Some(rest) };
-    pool::parallel(count, count, &task);
+    queue::balanced(threads, count, &task);
 }
 
 #[cfg(test)]

@@ -258,7 +258,7 @@ fn patiently(is_ready: impl Fn() -> bool) -> bool {
 }
 
 /// Part `number` of `parts` equal parts of `0..count`.
-fn part(count: usize, parts: usize, number: usize) -> Range<usize> {
+pub(super) fn part(count: usize, parts: usize, number: usize) -> Range<usize> {
     count * number / parts..count * (number + 1) / parts
 }
 

@@ -1,7 +1,9 @@
 //! Merges neighbouring axes that every index map walks as one, and renumbers what is left.
 
+use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::rows::Row;
 
 /// Merges what can be merged and drops axes of extent 1.
 pub(super) fn merge(kernel: &mut Kernel) {
@@ -10,6 +12,43 @@ pub(super) fn merge(kernel: &mut Kernel) {
         fold(kernel, outer, inner);
     }
     renumber(kernel);
+}
+
+/// Merges the outermost axis of a row kernel, which may have a single position when it runs, with the next one, so that threads
+/// have something to share. What walks both as one stays so, as all that is written does; other indices divide the new axis,
+/// once for each of its positions.
+pub(super) fn merge_outermost(kernel: &mut Kernel) {
+    let Some((outer, inner)) = outermost(kernel) else { return };
+    let extent = kernel.axes[inner].clone();
+    let [quotient, remainder] =
+        [Atom::Div, Atom::Mod].map(|part| Index::atom(part(Box::new(Index::axis(inner)), extent.clone())));
+    kernel.for_each_index(&mut |index| {
+        if !walks_as_one(index, outer, inner, &extent) {
+            *index = index.map(&mut |atom| match atom {
+                Atom::Axis(a) if *a == outer => quotient.clone(),
+                Atom::Axis(a) if *a == inner => remainder.clone(),
+                Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => {
+                    Index::atom(atom.clone())
+                }
+            });
+        }
+    });
+    fold(kernel, outer, inner);
+    let new = renumber(kernel);
+    kernel.schedule.vector = kernel.schedule.vector.and_then(|axis| new.iter().position(|&a| a == axis));
+}
+
+/// The two outermost axes of a row kernel, if the first is one of a batch whose size is not known, vectors run along neither,
+/// and a position of both is a part of whatever is written.
+fn outermost(kernel: &Kernel) -> Option<(usize, usize)> {
+    let row = Row::of(kernel)?;
+    let &[outer, inner, ..] = row.parallel else { return None };
+    let has_loops = kernel.schedule.vector.is_some_and(|axis| axis != outer && axis != inner);
+    let sizes = kernel.axes[outer].as_const().is_none() && kernel.axes[inner].as_const().is_some();
+    let stores = row.passes.iter().flat_map(|pass| &pass.stores).chain(row.stores);
+    let as_one = |index: &Index| walks_as_one(index, outer, inner, &kernel.axes[inner]);
+    let has_parts = row.parts(outer).is_some() && stores.map(|store| &store.index).all(as_one);
+    (has_loops && sizes && has_parts).then_some((outer, inner))
 }
 
 /// The lists of axes, each in loop order; axes merge only within a list.
@@ -56,7 +95,7 @@ fn pair(kernel: &mut Kernel) -> Option<(usize, usize)> {
     })
 }
 
-fn walks_as_one(index: &Index, outer: usize, inner: usize, extent: &crate::ir::Dim) -> bool {
+fn walks_as_one(index: &Index, outer: usize, inner: usize, extent: &Dim) -> bool {
     let of = |axis: usize| {
         let term = index.terms.iter().find(|(atom, _)| *atom == Atom::Axis(axis));
         term.map(|(_, c)| c.clone()).unwrap_or_default()
@@ -77,8 +116,8 @@ fn fold(kernel: &mut Kernel, outer: usize, inner: usize) {
     kernel.for_each_index(&mut |index| *index = index.with_axis(outer, &Index::default()));
 }
 
-/// Numbers the remaining axes in loop order.
-fn renumber(kernel: &mut Kernel) {
+/// Numbers the remaining axes in loop order, and says which number each had.
+fn renumber(kernel: &mut Kernel) -> Vec<usize> {
     let mut order: Vec<usize> = lists(&mut kernel.skeleton).iter().flat_map(|l| l.iter().copied()).collect();
     if let Skeleton::Scatter { target, .. } = kernel.skeleton {
         order.push(target);
@@ -97,4 +136,5 @@ fn renumber(kernel: &mut Kernel) {
         });
     });
     kernel.axes = order.iter().map(|&a| kernel.axes[a].clone()).collect();
+    order
 }

@@ -71,7 +71,10 @@ fn numbers(kernel: &mut Kernel) {
         Skeleton::Contract { .. } => {
             product::algorithms(kernel);
         }
-        Skeleton::Row { .. } => vector::choose(kernel),
+        Skeleton::Row { .. } => {
+            vector::choose(kernel);
+            axes::merge_outermost(kernel);
+        }
         Skeleton::Scatter { .. } => scatter::choose(kernel),
         // Drivers of a CPU choose tiles by the registers that they have.
         Skeleton::Attend(_) | Skeleton::Recur(_) => {}

@@ -8,7 +8,7 @@ use super::block::{self, Product};
 use super::panels::{self, Wide};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
-use crate::Simd;
+use crate::{Simd, queue};
 use core::ops::Range;
 
 /// Where things lie in scratch memory.
@@ -87,7 +87,7 @@ struct Packed {
 /// # Safety
 /// The memory must have the words of [`Room`], and nobody else may have the rows of these jobs.
 #[inline(always)]
-pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
+pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: queue::Jobs<'_>, memory: *mut f32) {
     let room = Room::new(plan);
     let nothing = Wide { data: memory, row: 0 };
     let mut packed = Packed { head: usize::MAX, wide: [nothing; 2] };

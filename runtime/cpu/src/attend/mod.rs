@@ -25,9 +25,8 @@ mod tests;
 use super::contract::Output;
 use super::isa::Set;
 use super::scratch::{Scratch, lend};
-use super::{Family, Kernel, Simd, pool, run};
+use super::{Family, Kernel, Simd, queue, run};
 use core::cell::Cell;
-use core::ops::Range;
 use plan::{Plan, RESULTS, is_short};
 
 /// What is computed, as the first, the second and the third result.
@@ -110,7 +109,7 @@ fn drive(isa: Set, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'
     let (rows, lanes) = isa.register_tile();
     let compute = |attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]| {
         let plan = Plan::new(attend, results, rows, lanes);
-        pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
+        queue::balanced(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
     };
     // Of long heads, blocks of queries and blocks of keys are different jobs.
     let all_cotangents = attend.part == Attended::Key && !results[2].is_empty();
@@ -127,8 +126,8 @@ struct Task<'a> {
     plan: &'a Plan<'a>,
 }
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&SCRATCH, |scratch| {
             let (memory, _) = scratch.provide(self.plan.words(), 0, ());
             run(self.isa, Jobs { plan: self.plan, jobs, memory });
@@ -138,7 +137,7 @@ impl pool::Task for Task<'_> {
 
 struct Jobs<'a> {
     plan: &'a Plan<'a>,
-    jobs: Range<usize>,
+    jobs: queue::Jobs<'a>,
     /// As many words as the plan asks for.
     memory: *mut f32,
 }

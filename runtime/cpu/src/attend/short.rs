@@ -9,8 +9,7 @@ use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{LaneMask, power};
 use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use crate::vectors::MAX_LANES;
-use crate::{Full, Simd};
-use core::ops::Range;
+use crate::{Full, Simd, queue};
 
 /// Vectors of a panel.
 pub(super) const VECTORS: usize = 2;
@@ -75,7 +74,7 @@ impl Panel {
 /// # Safety
 /// The memory must have the words that [`words`] says, and nobody else may have the panels of these jobs.
 #[inline(always)]
-pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
+pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: queue::Jobs<'_>, memory: *mut f32) {
     let (room, attend) = (Room::new(plan), plan.attend);
     let [features, values] = [attend.features, attend.values].map(|n| plan.padded(n));
     let at = |word: usize| memory.wrapping_add(word);

@@ -9,8 +9,7 @@ use super::block;
 use super::plan::{Axis, Plan, Words};
 use super::scores::{LaneMask, power};
 use super::short::{Lies, Numbers, Panel, Product, VECTORS, multiply, seen, transpose};
-use crate::{Full, Simd};
-use core::ops::Range;
+use crate::{Full, Simd, queue};
 
 /// Where things lie in scratch memory: by features, and by values.
 struct Room {
@@ -59,7 +58,7 @@ pub(super) fn words(plan: &Plan<'_>) -> usize {
 /// # Safety
 /// The memory must have the words that [`words`] says, and nobody else may have the panels or heads of these jobs.
 #[inline(always)]
-pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
+pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: queue::Jobs<'_>, memory: *mut f32) {
     let room = Room::new(plan);
     // SAFETY: the memory has the words of `room`, and nobody else has the panels or heads of these jobs, by this function's
     // contract.
@@ -76,7 +75,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 /// # Safety
 /// The memory must have the words of `room`, and nobody else may have the panels of these jobs.
 #[inline(always)]
-unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, room: &Room, memory: *mut f32) {
+unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: queue::Jobs<'_>, room: &Room, memory: *mut f32) {
     let mut copied = usize::MAX;
     for job in jobs {
         let (head, panel) = plan.panel(job);

@@ -4,8 +4,7 @@ use super::block;
 use super::output::{advance, finish};
 use super::plan::{Matrix, Plan};
 use super::scores::{RowMask, seen};
-use crate::Simd;
-use core::ops::Range;
+use crate::{Simd, queue};
 
 /// Keys whose scores are known at a time.
 const KEYS: usize = 512;
@@ -22,7 +21,7 @@ pub(super) fn words(plan: &Plan<'_>) -> usize {
 /// # Safety
 /// The memory must have the words that [`words`] says, and nobody else may have these heads.
 #[inline(always)]
-pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
+pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: queue::Jobs<'_>, memory: *mut f32) {
     let (features, values) = (plan.attend.features, plan.attend.values);
     let wide = plan.padded(values);
     // SAFETY: the memory has the words that `words` counts, by this function's contract: those of a query, of `KEYS` scores

@@ -26,7 +26,7 @@ use super::split;
 use super::swapped;
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 use cut::{Columns, Cut, Part, TOGETHER};
 use memory::Memory;
 use strip::{Strip, strip_of_tiles};
@@ -109,12 +109,12 @@ unsafe impl<const GATHERED: bool> Sync for Task<'_, GATHERED> {}
 
 impl<const GATHERED: bool> Task<'_, GATHERED> {
     fn run(&self) {
-        pool::parallel(self.call.threads, self.plan.batch.total * self.cut.parts(), self);
+        queue::balanced(self.call.threads, self.plan.batch.total * self.cut.parts(), self);
     }
 }
 
-impl<const GATHERED: bool> pool::Task for Task<'_, GATHERED> {
-    fn work(&self, jobs: Range<usize>) {
+impl<const GATHERED: bool> queue::Work for Task<'_, GATHERED> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&JOB, |scratch| {
             let mut filled = Filled::default();
             for job in jobs {

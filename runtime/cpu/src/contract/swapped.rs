@@ -15,7 +15,7 @@ use super::{prepack, split};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::vectors::MAX_LANES;
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 
 /// Most words of the sums of a panel, which wait in a first-level cache beside it.
 fn waiting_words() -> usize {
@@ -36,7 +36,7 @@ pub(super) fn swapped(call: &Call<'_>, plan: &Plan<'_>) -> bool {
         let count = plan.m.total.div_ceil(width);
         let jobs = plan.batch.total * count;
         let parts = doubled(1, plan.n.total / call.rows, jobs, call.threads);
-        pool::parallel(call.threads, jobs * parts, &Task { call, plan, turned: &turned, panels, count, parts });
+        queue::balanced(call.threads, jobs * parts, &Task { call, plan, turned: &turned, panels, count, parts });
         true
     })
 }
@@ -73,15 +73,15 @@ struct Task<'a> {
 // SAFETY: the packed operand is only read while jobs run.
 unsafe impl Sync for Task<'_> {}
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&JOB, |scratch| run(self.call.isa, Jobs { task: self, jobs, scratch }));
     }
 }
 
 struct Jobs<'a> {
     task: &'a Task<'a>,
-    jobs: Range<usize>,
+    jobs: queue::Jobs<'a>,
     scratch: &'a mut Scratch<Place>,
 }
 

@@ -16,7 +16,7 @@ use crate::contract::plan::{Plan, doubled, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::vectors::MAX_LANES;
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 
 /// Most words of the copy of a strip: a first-level cache holds most of it, and rows that strips have in common are few.
 fn most_of_strip() -> usize {
@@ -31,7 +31,7 @@ pub(super) fn lanes(call: &Call<'_>, plan: &Plan<'_>) -> bool {
     let Some(setup) = Setup::new(call, plan) else {
         return false;
     };
-    pool::parallel(call.threads, plan.batch.total.div_ceil(call.lanes) * setup.strips, &Task { setup: &setup });
+    queue::balanced(call.threads, plan.batch.total.div_ceil(call.lanes) * setup.strips, &Task { setup: &setup });
     true
 }
 
@@ -139,15 +139,15 @@ struct Task<'a> {
     setup: &'a Setup<'a>,
 }
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&JOB, |scratch| run(self.setup.call.isa, Jobs { setup: self.setup, jobs, scratch }));
     }
 }
 
 struct Jobs<'a> {
     setup: &'a Setup<'a>,
-    jobs: Range<usize>,
+    jobs: queue::Jobs<'a>,
     scratch: &'a mut Scratch<Place>,
 }
 

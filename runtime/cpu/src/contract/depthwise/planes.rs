@@ -19,7 +19,7 @@ use crate::contract::pack::copy;
 use crate::contract::plan::{Plan, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 
 /// Words of a long row whose sums are handed on together: they and what they are made of stay in a first-level cache.
 fn most_of_part() -> usize {
@@ -44,7 +44,7 @@ pub(super) fn planes(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         };
         let parts = setup.parts(if stencil.is_some() { stencil::ROWS } else { 1 });
         let task = Task { setup: &setup, list, stencil, parts };
-        pool::parallel(call.threads, plan.batch.total * parts, &task);
+        queue::balanced(call.threads, plan.batch.total * parts, &task);
     });
     true
 }
@@ -119,15 +119,15 @@ struct Task<'a> {
 // SAFETY: the list is only read while jobs run.
 unsafe impl Sync for Task<'_> {}
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&JOB, |scratch| run(self.setup.call.isa, Jobs { task: self, jobs, scratch }));
     }
 }
 
 struct Jobs<'a> {
     task: &'a Task<'a>,
-    jobs: Range<usize>,
+    jobs: queue::Jobs<'a>,
     scratch: &'a mut Scratch<Place>,
 }
 

@@ -15,7 +15,7 @@ use crate::contract::layout::Place;
 use crate::contract::plan::{Plan, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, lend};
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 
 /// Words of the parameter, as often as they are read, below which a second thread costs more than it saves: 8 in a cycle.
 fn worth() -> usize {
@@ -76,7 +76,7 @@ impl Work<'_> {
             _ => (1, threads.min(all)),
         };
         let task = Task { work: self, panels, all, tiles, cut };
-        pool::parallel(threads, self.batches * cut.0 * cut.1, &task);
+        queue::balanced(threads, self.batches * cut.0 * cut.1, &task);
     }
 }
 
@@ -94,8 +94,8 @@ struct Task<'a> {
 // SAFETY: the work is `Sync`, and the panels are only read for as long as the task runs.
 unsafe impl Sync for Task<'_> {}
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         for job in jobs {
             let (batch, part) = (job / (self.cut.0 * self.cut.1), job % (self.cut.0 * self.cut.1));
             let (row, column) = (part / self.cut.1, part % self.cut.1);

@@ -6,7 +6,7 @@ use crate::contract::drive::Call;
 use crate::contract::kernel::{PANEL, WIDE};
 use crate::contract::long_row::LongRow;
 use crate::contract::pack::Source;
-use crate::contract::plan::{Left, Plan, Right, held_words};
+use crate::contract::plan::{Left, Plan, Right, held_words, worth};
 use crate::contract::split;
 use crate::machine::{Machine, machine};
 
@@ -39,6 +39,12 @@ pub(super) enum Columns {
     Held,
     /// Where a loop keeps them, in the cache of every thread.
     Kept,
+}
+
+/// Most jobs of a thread's part of a product, and the least multiplications of one.
+const JOBS: usize = 4;
+fn job() -> usize {
+    4 * worth()
 }
 
 /// Most panels whose sums are handed on together.
@@ -91,6 +97,7 @@ impl Cut {
         let is_grid = call.threads > 1 && alone && !outer_rows;
         if is_grid {
             cut.make_grid(call.threads, plan, columns);
+            cut.make_jobs(plan);
         }
         if plan.blocks() > 1 && halves == 1 {
             cut.limit_waiting(call, plan);
@@ -166,6 +173,12 @@ impl Cut {
         if let Some((rows, columns)) = grids.min_by_key(cost) {
             (self.row_parts, self.column_parts) = (rows, columns);
         }
+    }
+
+    /// Cuts the part of each thread into jobs, some of which others can do where it is late.
+    fn make_jobs(&mut self, plan: &Plan<'_>) {
+        let work = plan.m.total * plan.n.total * plan.k.total / (self.row_parts * self.column_parts);
+        self.column_parts = (self.column_parts * (work / job()).clamp(1, JOBS)).min(self.panels);
     }
 
     /// Cuts further until the sums of a part, which wait for the next block of K, fit.

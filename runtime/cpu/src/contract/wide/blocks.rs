@@ -14,7 +14,7 @@ use crate::contract::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use crate::contract::plan::{Left, Plan, Right, reads_right_in_place};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
-use crate::{Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, queue, run};
 
 /// Most elements of the rows that are packed at a time, in an eighth of a second-level cache: they stay there beside the panels
 /// that stream through it.
@@ -33,7 +33,7 @@ pub(super) fn blocks(call: &Call<'_, f64>, plan: &Plan<'_, f64>) {
     let plan = &plan.blocked(left(call, plan), right(call, plan));
     let waits = Destination::new(plan, 0, call.sink).straight().is_none();
     let cut = Cut::new(call, plan, waits);
-    pool::parallel(call.threads, plan.batch.total * cut.parts(), &Task { call, plan, cut });
+    queue::balanced(call.threads, plan.batch.total * cut.parts(), &Task { call, plan, cut });
 }
 
 /// How the tile reads the left operand.
@@ -65,8 +65,8 @@ struct Task<'a> {
     cut: Cut,
 }
 
-impl pool::Task for Task<'_> {
-    fn work(&self, jobs: Range<usize>) {
+impl queue::Work for Task<'_> {
+    fn work(&self, jobs: queue::Jobs<'_>) {
         lend(&JOB, |scratch| {
             for job in jobs {
                 let scratch = &mut *scratch;
