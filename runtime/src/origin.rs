@@ -43,17 +43,30 @@ pub struct Held {
     pub start: usize,
     /// The one behind its last.
     pub end: usize,
+    /// How many parameters of a run are so far apart: their number, and the bytes from each first one to the next.
+    pub run: (usize, usize),
 }
 
 impl Held {
     /// In the file.
     pub const fn in_file(dtype: &'static str, start: usize, end: usize) -> Self {
-        Held { dtype, in_program: false, start, end }
+        Held { dtype, in_program: false, start, end, run: (1, 0) }
     }
 
     /// Among the constants.
     pub const fn in_program(dtype: &'static str, start: usize, end: usize) -> Self {
-        Held { dtype, in_program: true, start, end }
+        Held { dtype, in_program: true, start, end, run: (1, 0) }
+    }
+
+    /// So many, `step` bytes apart.
+    pub const fn repeated(self, count: usize, step: usize) -> Self {
+        Held { run: (count, step), ..self }
+    }
+
+    /// The first and the end of each.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + Clone {
+        let Held { start, end, run: (count, step), .. } = *self;
+        (0..count).map(move |number| (start + number * step, end + number * step))
     }
 }
 
@@ -89,11 +102,13 @@ impl<T: Float> Weights<Cpu, T> {
         for (parameter, held) in origin.tensors {
             let number = *parameter as usize;
             let spec = &self.spec.parameters[number];
-            for (instance, held) in self.spec.instances_of(number).zip(held.iter().cycle()) {
-                let entry = Entry::of_place(instance.name.as_str().into(), spec.shape, held).ok_or_else(|| {
-                    let reason = format!("`{}` is not where it is looked for", instance.name);
-                    Error::Format { path: path.into(), reason }
-                })?;
+            let places = held.iter().flat_map(|held| held.places().map(move |place| (held, place)));
+            for (instance, (held, place)) in self.spec.instances_of(number).zip(places.cycle()) {
+                let entry =
+                    Entry::of_place(instance.name.as_str().into(), spec.shape, held, place).ok_or_else(|| {
+                        let reason = format!("`{}` is not where it is looked for", instance.name);
+                        Error::Format { path: path.into(), reason }
+                    })?;
                 let words = self.pool.as_mut_slice();
                 let Some(scales) = &instance.scales else {
                     reader.read_numbers(&entry, instance.values_mut::<T>(words))?;
@@ -111,7 +126,8 @@ impl<T: Float> Weights<Cpu, T> {
 /// FNV-1a of all that stands between the parameters.
 fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> std::io::Result<u64> {
     let held = origin.tensors.iter().flat_map(|(_, held)| *held).filter(|held| !held.in_program);
-    let mut places: Vec<(u64, u64)> = held.map(|held| (held.start as u64, held.end as u64)).collect();
+    let mut places: Vec<(u64, u64)> =
+        held.flat_map(Held::places).map(|(start, end)| (start as u64, end as u64)).collect();
     places.sort_unstable();
     places.push((origin.len, origin.len));
     let (mut hash, mut at, mut bytes) = (0xcbf2_9ce4_8422_2325u64, 0, Vec::new());

@@ -68,6 +68,16 @@ impl ParameterSpec {
         ParameterSpec { name, shape, offset, repeats, turns: &[], init, scales: None, trained: true }
     }
 
+    /// The same where all values are zero at first, as are those that a file gives.
+    pub const fn zeros(
+        name: &'static str,
+        shape: &'static [usize],
+        offset: usize,
+        repeats: &'static [(usize, usize)],
+    ) -> Self {
+        ParameterSpec::new(name, shape, offset, repeats, Init::Zeros)
+    }
+
     /// The same with a name for each turn of the innermost repeat.
     pub const fn of_turns(self, turns: &'static [&'static str]) -> Self {
         ParameterSpec { turns, ..self }

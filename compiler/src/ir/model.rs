@@ -393,7 +393,7 @@ pub struct Origin {
 }
 
 /// Where a parameter is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
     /// The type of its elements there.
     pub dtype: DType,

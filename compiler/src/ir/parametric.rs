@@ -10,7 +10,7 @@ use super::program::KernelId;
 use std::collections::{BTreeSet, HashMap};
 
 /// The least number that becomes a parameter.
-const LEAST: i64 = 32;
+pub const LEAST: i64 = 32;
 
 /// A kernel as one with parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 
 use core::cell::{Cell, UnsafeCell};
 
-use super::{Family, Kernel, Simd, queue, run};
+use super::{Family, Kernel, Simd, pool, queue, run};
 use crate::machine::machine;
 
 /// A kernel whose outer axis can be cut.
@@ -111,7 +111,10 @@ pub fn parallel<I: Family, K: Split>(isa: I, threads: usize, kernel: K) {
         run(isa, Settling { kernel, streams: is_large });
         return;
     }
-    let count = (threads * (work / threads / part()).clamp(1, PARTS)).min(kernel.len()).min(MOST);
+    // As many for each thread, as parts cannot be cut further.
+    let members = pool::members(threads).min(MOST);
+    let each = (work / members / part()).clamp(1, PARTS.min(MOST / members));
+    let count = (members * each).min(kernel.len());
     let task = Parts { isa, parts: [const { UnsafeCell::new(None) }; MOST] };
     let length = kernel.len();
     let mut rest = kernel;

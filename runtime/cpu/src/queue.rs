@@ -18,7 +18,7 @@ pub(super) trait Work: Sync {
 
 /// Does `count` jobs on at most `threads` threads.
 pub(super) fn balanced(threads: usize, count: usize, work: &dyn Work) {
-    let members = pool::members(threads);
+    let members = if count <= 1 { 1 } else { pool::members(threads) };
     if members <= 1 || count <= members {
         return pool::parallel(threads, count, &Fixed(work));
     }

@@ -55,8 +55,8 @@ impl Entry {
 
 impl Entry {
     /// A tensor at a known place of a file, or of constants, if that has as many bytes.
-    pub(crate) fn of_place(name: String, shape: &[usize], held: &Held) -> Option<Self> {
-        let Held { dtype, in_program, start, end } = *held;
+    pub(crate) fn of_place(name: String, shape: &[usize], held: &Held, (start, end): (usize, usize)) -> Option<Self> {
+        let Held { dtype, in_program, .. } = *held;
         let bytes = shape.iter().try_fold(size(dtype)?, |bytes, &extent| bytes.checked_mul(extent))?;
         let (dtype, shape, shard) = (dtype.into(), shape.to_vec(), usize::from(in_program));
         (end.checked_sub(start) == Some(bytes)).then_some(Entry { name, dtype, shape, shard, start, end })

@@ -2,7 +2,8 @@
 
 use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::kernel::{Expr, Kernel, Skeleton};
+use crate::ir::parametric;
 use crate::ir::rows::Row;
 
 /// Merges what can be merged and drops axes of extent 1.
@@ -38,16 +39,19 @@ pub(super) fn merge_outermost(kernel: &mut Kernel) {
     kernel.schedule.vector = kernel.schedule.vector.and_then(|axis| new.iter().position(|&a| a == axis));
 }
 
-/// The two outermost axes of a row kernel, if the first is one of a batch whose size is not known, vectors run along neither,
-/// and a position of both is a part of whatever is written.
+/// The two outermost axes of a row kernel, if the first is one of a batch whose size is not known and the second is short, as
+/// that of heads is (a long one may be a parameter of the kernel, and what divides may not); if vectors run along neither, and a
+/// position of both is a part of whatever is written.
 fn outermost(kernel: &Kernel) -> Option<(usize, usize)> {
     let row = Row::of(kernel)?;
     let &[outer, inner, ..] = row.parallel else { return None };
     let has_loops = kernel.schedule.vector.is_some_and(|axis| axis != outer && axis != inner);
-    let sizes = kernel.axes[outer].as_const().is_none() && kernel.axes[inner].as_const().is_some();
-    let stores = row.passes.iter().flat_map(|pass| &pass.stores).chain(row.stores);
+    let is_few = |extent: i64| (2..parametric::LEAST).contains(&extent);
+    let sizes = kernel.axes[outer].as_const().is_none() && kernel.axes[inner].as_const().is_some_and(is_few);
+    let stores = row.passes.iter().flat_map(|pass| &pass.stores).chain(row.stores).map(|store| &store.index);
+    let loads = kernel.scalars.iter().filter_map(Expr::load).filter(|load| kernel.slots[load.slot].write);
     let as_one = |index: &Index| walks_as_one(index, outer, inner, &kernel.axes[inner]);
-    let has_parts = row.parts(outer).is_some() && stores.map(|store| &store.index).all(as_one);
+    let has_parts = row.parts(outer).is_some() && stores.chain(loads.map(|load| load.index)).all(as_one);
     (has_loops && sizes && has_parts).then_some((outer, inner))
 }
 

@@ -87,6 +87,13 @@ pub struct Axis {
     pub role: Role,
 }
 
+impl Axis {
+    /// An axis of so many indices.
+    pub const fn new(extent: usize, role: Role) -> Axis {
+        Axis { extent, role }
+    }
+}
+
 /// A dimension of an operand that several axes index together, such as the image row `y + dy - padding` of a convolution.
 ///
 /// With `c = base + Σ strides·index`, the element is 0 unless `divisor` divides `c` and `0 ≤ c / divisor < extent`, and lies

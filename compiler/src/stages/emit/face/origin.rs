@@ -77,18 +77,37 @@ pub(super) fn items(origins: &[Origin]) -> Option<TokenStream> {
     (!origins.is_empty()).then(|| quote!(pub static ORIGINS: [rt::Origin; #count] = [#(#all),*];))
 }
 
+/// Bytes from each place to the next one, where several of one length are evenly spaced, as exporters write the layers of a run.
+fn step(all: &[Held]) -> Option<usize> {
+    let [first, second, ..] = all else { return None };
+    let step = second.start.checked_sub(first.start)?;
+    let at = |number: usize| Held { start: first.start + number * step, end: first.end + number * step, ..*first };
+    all.iter().enumerate().all(|(number, held)| *held == at(number)).then_some(step)
+}
+
 fn item(origin: &Origin) -> TokenStream {
     let Origin { name, file: _, len, hash, tensors, constants } = origin;
     let (len, hash) = (Literal::u64_unsuffixed(*len), Literal::u64_unsuffixed(*hash));
     let constants = Literal::byte_string(constants);
-    let held = |Held { dtype, in_program, start, end }: &Held| {
+    let one = |Held { dtype, in_program, start, end }: &Held| {
         let [start, end] = [start, end].map(|at| Literal::usize_unsuffixed(*at));
         let (dtype, place) = (dtype.name_in_files(), if *in_program { quote!(in_program) } else { quote!(in_file) });
         quote!(rt::Held::#place(#dtype, #start, #end))
     };
     let tensors = tensors.iter().map(|(ParamId(parameter), all)| {
-        let (parameter, all) = (Literal::u32_unsuffixed(*parameter), all.iter().map(held));
-        quote!((#parameter, &[#(#all),*]))
+        let parameter = Literal::u32_unsuffixed(*parameter);
+        let held = match (all.first(), step(all)) {
+            (Some(first), Some(step)) => {
+                let (first, count, step) =
+                    (one(first), Literal::usize_unsuffixed(all.len()), Literal::usize_unsuffixed(step));
+                quote!(#first.repeated(#count, #step))
+            }
+            _ => {
+                let all = all.iter().map(one);
+                quote!(#(#all),*)
+            }
+        };
+        quote!((#parameter, &[#held]))
     });
     quote!(rt::Origin { name: #name, len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
 }

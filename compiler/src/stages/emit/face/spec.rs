@@ -79,8 +79,21 @@ pub(super) fn count(model: &Model) -> Literal {
     Literal::usize_unsuffixed(words.sum())
 }
 
+/// The name with a `*` for the number of the turn, where those of the turns differ in nothing else.
+fn numbered(param: &Param) -> Option<String> {
+    let (before, behind) = param.name.rsplit_once('*')?;
+    let first = &param.turns.first()?.name;
+    let zeros = first.match_indices('0');
+    let patterns =
+        zeros.map(|(at, _)| (&first[..at], &first[at + 1..])).filter(|(a, b)| !a.contains('*') && !b.contains('*'));
+    let fits =
+        |(a, b): &(&str, &str)| (0..).zip(&param.turns).all(|(number, turn)| turn.name == format!("{a}{number}{b}"));
+    patterns.into_iter().find(fits).map(|(a, b)| format!("{before}{a}*{b}{behind}"))
+}
+
 fn parameter(model: &Model, param: &Param) -> TokenStream {
-    let Param { name, trained, .. } = param;
+    let numbered = numbered(param);
+    let name = numbered.as_ref().unwrap_or(&param.name);
     let shape = extents(param).map(Literal::usize_unsuffixed);
     let (offset, init) = (Literal::usize_unsuffixed(model.first(param)), init(param));
     let mut stride = extents(param).product::<usize>();
@@ -91,13 +104,19 @@ fn parameter(model: &Model, param: &Param) -> TokenStream {
         stride *= count;
     }
     let turns = param.turns.iter().map(|turn| &turn.name);
-    let turns = (!param.turns.is_empty()).then(|| quote!(.of_turns(&[#(#turns),*])));
+    let is_listed = !param.turns.is_empty() && numbered.is_none();
+    let turns = is_listed.then(|| quote!(.of_turns(&[#(#turns),*])));
     let scales = param.scales.map(|ParamId(scales)| {
         let scales = Literal::u32_unsuffixed(scales);
         quote!(.with_scales(#scales))
     });
-    let companion = (!trained).then(|| quote!(.untrained()));
-    quote!(rt::ParameterSpec::new(#name, &[#(#shape),*], #offset, &[#(#repeats),*], #init) #turns #scales #companion)
+    let companion = (!param.trained).then(|| quote!(.untrained()));
+    let place = quote!(#name, &[#(#shape),*], #offset, &[#(#repeats),*]);
+    let spec = match param.init {
+        Init::Zeros => quote!(zeros(#place)),
+        _ => quote!(new(#place, #init)),
+    };
+    quote!(rt::ParameterSpec::#spec #turns #scales #companion)
 }
 
 fn state(model: &Model, state: &State) -> TokenStream {

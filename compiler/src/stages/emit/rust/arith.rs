@@ -226,8 +226,11 @@ fn terms(
 /// A sum of products of `isize`.
 fn signed_sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream {
     let products = terms.into_iter().map(|(c, factors)| {
-        let magnitude = Literal::isize_suffixed(c as isize);
-        factors.iter().fold(quote!(#magnitude), |product, factor| quote!(#product * (#factor)))
+        let (scale, constant) = (Literal::isize_unsuffixed(c as isize), Literal::isize_suffixed(c as isize));
+        let scale = (c != 1).then(|| quote!(#scale));
+        let factors = factors.iter().map(|factor| quote!((#factor)));
+        let product = scale.into_iter().chain(factors.clone()).reduce(|product, factor| quote!(#product * #factor));
+        product.filter(|_| factors.len() > 0).unwrap_or_else(|| quote!(#constant))
     });
     products.reduce(|sum, product| quote!(#sum + #product)).unwrap_or_else(|| quote!(0isize))
 }

@@ -1,5 +1,7 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
+mod places;
+
 use super::super::face::needs::room;
 use super::super::{cost, names};
 use super::arith;
@@ -8,13 +10,14 @@ use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
 use crate::ir::model::{Effect, ParamId};
 use crate::ir::parametric::Parametric;
-use crate::ir::plan::{Place, Plan, Pool};
+use crate::ir::plan::{Place, Plan};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::{DType, Dim, Function, Mode, Model, Type};
+use places::{Named, part};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The kernels as they are launched.
 #[derive(Clone, Copy)]
@@ -35,7 +38,8 @@ pub(super) fn plan(
     plan: &Plan,
     launched: &Launched<'_>,
 ) -> TokenStream {
-    let printer = Printer { model, number, function, plan, launched: *launched, keeping: Cell::new(0) };
+    let printer =
+        Printer { model, number, function, plan, launched: *launched, keeping: Cell::new(0), named: Named::default() };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", &**optimizer)),
@@ -50,6 +54,8 @@ struct Printer<'a> {
     launched: Launched<'a>,
     /// How many operands are kept packed so far.
     keeping: Cell<usize>,
+    /// Places in scratch memory that have a name so far.
+    named: Named,
 }
 
 /// The counters of the loops around a step.
@@ -171,7 +177,7 @@ impl<'a> Printer<'a> {
         let gpu = self.gpu("PLANS");
         let (costs, scratch) = (self.costs(), self.scratch());
         let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
-        let keeping = self.keeping();
+        let (keeping, places) = (self.keeping(), self.named.definitions());
         let results = self.results();
         quote! {
             #costs
@@ -184,6 +190,7 @@ impl<'a> Printer<'a> {
                     let rt::Memory { parameters, session, inputs, foreign, scratch } = memory;
                     let (isa, threads): (Isa_, usize) = (rt::isa().into(), rt::threads());
                     #bind
+                    #places
                     #keeping
                     #steps
                     core::result::Result::Ok(())
@@ -213,7 +220,7 @@ impl<'a> Printer<'a> {
         // The update stands last; a step that only wants gradients leaves it out.
         let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.launched.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
-        let keeping = self.keeping();
+        let (keeping, places) = (self.keeping(), self.named.definitions());
         let place = |role: Role| match self.place(role) {
             Some(place) => arith::dim(&place.offset),
             None => unreachable!("a step of training has a loss and a flag"),
@@ -253,6 +260,7 @@ impl<'a> Printer<'a> {
                 let (isa, threads): (Isa_, usize) = (rt::isa().into(), rt::threads());
                 let pool_len: usize = #pool_len;
                 #bind
+                #places
                 #keeping
                 #before
                 if update { #after }
@@ -348,28 +356,6 @@ impl<'a> Printer<'a> {
         quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)* #kept); })
     }
 
-    /// Takes pools apart of which some buffer is written: a variable `p3` for each of their buffers by its number, and
-    /// which have one.
-    fn parts(&self, bound: &[(BufferId, bool)]) -> (TokenStream, BTreeSet<usize>) {
-        let mut written: BTreeMap<Ident, Vec<usize>> = BTreeMap::new();
-        for (slot, (buffer, _)) in bound.iter().enumerate() {
-            let pool = self.pool(*buffer);
-            if bound.iter().any(|(b, write)| *write && self.pool(*b) == pool) {
-                written.entry(pool).or_default().push(slot);
-            }
-        }
-        let mut parts = quote!();
-        for (pool, slots) in &written {
-            let names = slots.iter().map(|s| format_ident!("p{s}"));
-            let ranges = slots.iter().map(|&s| {
-                let (offset, len) = self.range(bound[s].0);
-                quote!((#offset, #len))
-            });
-            parts = quote!(#parts let [#(#names),*] = rt::parts(#pool, [#(#ranges),*]););
-        }
-        (parts, written.into_values().flatten().collect())
-    }
-
     /// Calls what the program has supplied; an error ends the plan.
     fn foreign(&self, function: usize, args: &[(BufferId, Type)], results: &[(BufferId, Type)]) -> TokenStream {
         // One buffer may be several arguments, but is one part.
@@ -399,77 +385,6 @@ impl<'a> Printer<'a> {
         let (number, name) = (Literal::usize_unsuffixed(function), &self.model.foreign[function].name);
         quote!({ #parts foreign.call(#number, #name, &[#(#args),*], &mut [#(#results),*])?; })
     }
-
-    /// The variable that holds a buffer's pool.
-    fn pool(&self, buffer: BufferId) -> Ident {
-        pool(self.plan.places[buffer.0].pool)
-    }
-
-    /// First word and number of words of a buffer in its pool.
-    fn range(&self, buffer: BufferId) -> (TokenStream, TokenStream) {
-        let (place, dtype) = (&self.plan.places[buffer.0], self.plan.program.buffers[buffer.0].dtype);
-        let (offset, len) = (arith::dim(&place.offset), arith::dim(&dtype.words(&place.len)));
-        match place.pool {
-            Pool::State(k) => {
-                let k = Literal::usize_unsuffixed(k);
-                (quote!(#k * pool_len + #offset), len)
-            }
-            Pool::Argument(_)
-            | Pool::Weights
-            | Pool::Gradients
-            | Pool::Session
-            | Pool::Numbers
-            | Pool::Groups
-            | Pool::Scratch
-            | Pool::Bank(_)
-            | Pool::Outcome
-            | Pool::Result(_) => (offset, len),
-        }
-    }
-
-    /// A slice that is only read.
-    fn read(&self, buffer: BufferId, dtype: DType) -> TokenStream {
-        let place = &self.plan.places[buffer.0];
-        let (offset, len) = self.range(buffer);
-        let words = match place.pool {
-            // The groups are words of their own type already.
-            Pool::Groups => return quote!(&groups[#offset..][..#len]),
-            Pool::Argument(k) => {
-                let k = Literal::usize_unsuffixed(k);
-                quote!(&inputs[#k][..#len])
-            }
-            Pool::Weights
-            | Pool::Gradients
-            | Pool::State(_)
-            | Pool::Session
-            | Pool::Numbers
-            | Pool::Scratch
-            | Pool::Bank(_)
-            | Pool::Outcome
-            | Pool::Result(_) => {
-                let pool = pool(place.pool);
-                quote!(&#pool[#offset..][..#len])
-            }
-        };
-        match dtype {
-            DType::F32 => words,
-            dtype => {
-                let element = super::element(dtype);
-                quote!(rt::values::<#element>(#words))
-            }
-        }
-    }
-}
-
-/// The part of a pool that a slot has, as words of their type.
-fn part(slot: usize, dtype: DType, write: bool) -> TokenStream {
-    let name = format_ident!("p{slot}");
-    let element = super::element(dtype);
-    match (dtype, write) {
-        (DType::F32, _) => quote!(#name),
-        (_, true) => quote!(rt::values_mut::<#element>(#name)),
-        (_, false) => quote!(rt::values::<#element>(#name)),
-    }
 }
 
 /// A position that counts turns of the loops around, unless it is 0.
@@ -481,19 +396,4 @@ fn from_turn(start: &Index, loops: &Loops) -> Option<TokenStream> {
     };
     let terms: Vec<TokenStream> = start.terms.iter().map(term).collect();
     (!terms.is_empty()).then(|| quote!(#(#terms)+*))
-}
-
-/// The variable that holds a pool.
-fn pool(pool: Pool) -> Ident {
-    match pool {
-        Pool::Argument(_) => format_ident!("inputs"),
-        Pool::Weights => format_ident!("parameters"),
-        Pool::Gradients => format_ident!("gradients"),
-        Pool::State(_) => format_ident!("states"),
-        Pool::Session => format_ident!("session"),
-        Pool::Numbers => format_ident!("numbers"),
-        Pool::Groups => format_ident!("groups"),
-        Pool::Scratch => format_ident!("scratch"),
-        Pool::Bank(_) | Pool::Outcome | Pool::Result(_) => unreachable!("these are a GPU's"),
-    }
 }

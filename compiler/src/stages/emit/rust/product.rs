@@ -10,7 +10,7 @@ use crate::ir::kernel::{Kernel, Operand};
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::schedule::Schedule;
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
 /// All axes in the order in which the driver gets them.
 fn order(product: &Product<'_>) -> Vec<usize> {
@@ -30,7 +30,7 @@ pub(super) fn call(
     let axes = axes.iter().flat_map(|(role, list)| list.iter().map(move |&a| (format_ident!("{role}"), a))).map(
         |(role, a)| {
             let extent = arith::dim(&kernel.axes[a]);
-            quote!(rt::Axis { extent: #extent, role: rt::Role::#role })
+            quote!(rt::Axis::new(#extent, rt::Role::#role))
         },
     );
     let (lhs, rhs) = (operand(contracted.lhs, &order), operand(contracted.rhs, &order));
@@ -122,15 +122,23 @@ fn narrow((parameter, precision): (Factor, Precision)) -> TokenStream {
 
 pub(super) fn base(index: &Index) -> TokenStream {
     let constant = index.terms.iter().filter(|(atom, _)| !matches!(atom, Atom::Axis(_))).cloned().collect();
-    arith::signed(&Index { base: index.base.clone(), terms: constant }, &|_| unreachable!("operands are affine"))
+    words(&Index { base: index.base.clone(), terms: constant })
 }
 
 pub(super) fn strides(index: &Index, order: &[usize]) -> Vec<TokenStream> {
     let stride = |&axis: &usize| {
         let stride = index.stride(axis).unwrap_or_default();
-        arith::signed(&Index::constant(stride), &|_| unreachable!("a stride loads nothing"))
+        words(&Index::constant(stride))
     };
     order.iter().map(stride).collect()
+}
+
+/// A position or a distance, where the type of the field that takes it is known.
+fn words(index: &Index) -> TokenStream {
+    match index.base.as_const().filter(|_| index.terms.is_empty()) {
+        Some(number) => Literal::i64_unsuffixed(number).to_token_stream(),
+        None => arith::signed(index, &|_| unreachable!("operands are affine")),
+    }
 }
 
 fn operand(operand: &Operand, order: &[usize]) -> TokenStream {

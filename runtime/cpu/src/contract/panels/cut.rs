@@ -97,10 +97,12 @@ impl Cut {
         let is_grid = call.threads > 1 && alone && !outer_rows;
         if is_grid {
             cut.make_grid(call.threads, plan, columns);
-            cut.make_jobs(plan);
         }
         if plan.blocks() > 1 && halves == 1 {
             cut.limit_waiting(call, plan);
+        }
+        if is_grid {
+            cut.make_jobs(call.threads, plan);
         }
         if !is_grid {
             // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
@@ -175,10 +177,16 @@ impl Cut {
         }
     }
 
-    /// Cuts the part of each thread into jobs, some of which others can do where it is late.
-    fn make_jobs(&mut self, plan: &Plan<'_>) {
-        let work = plan.m.total * plan.n.total * plan.k.total / (self.row_parts * self.column_parts);
-        self.column_parts = (self.column_parts * (work / job()).clamp(1, JOBS)).min(self.panels);
+    /// Cuts the part of each thread into jobs, some of which others can do where it is late, unless each of them would pack the
+    /// same rows again.
+    fn make_jobs(&mut self, threads: usize, plan: &Plan<'_>) {
+        let rows = plan.m.total.div_ceil(self.row_parts);
+        if plan.left == Left::Packed && rows * plan.k.total > held_words() {
+            return;
+        }
+        let work = plan.m.total * plan.n.total * plan.k.total / self.parts();
+        let most = (JOBS * threads / self.parts()).max(1);
+        self.column_parts = (self.column_parts * (work / job()).clamp(1, most)).min(self.panels);
     }
 
     /// Cuts further until the sums of a part, which wait for the next block of K, fit.
