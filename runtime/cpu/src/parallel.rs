@@ -32,7 +32,8 @@ fn worth() -> usize {
 }
 /// The most parts.
 const MOST: usize = 32;
-/// The most parts of a thread, of which others do some where it is late, and the element operations of a part.
+/// The most parts of a thread, of which others do some where it is late (of more than half of [`MOST`] threads each has one), and
+/// the element operations of a part.
 const PARTS: usize = 4;
 fn part() -> usize {
     2 * worth()

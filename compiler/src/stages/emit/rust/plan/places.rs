@@ -1,7 +1,7 @@
 //! Where the operands of a launch are: the slices of pools that kernels take.
 //!
-//! In: the buffers of a launch. Out: what slices them. Always: a place that depends on named dimensions is computed once in a
-//! call, however many launches use it.
+//! In: the buffers of a launch. Out: what slices them. Always: where scratch memory is taken apart, a place that depends on named
+//! dimensions is computed once in a call, however many launches use it.
 
 use super::super::{arith, element};
 use super::Printer;
