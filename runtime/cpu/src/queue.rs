@@ -93,7 +93,7 @@ struct Threads<'a> {
 
 impl pool::Task for Threads<'_> {
     fn work(&self, threads: Range<usize>) {
-        // One thread that is given those of several does all jobs of its first.
+        // A thread that does the work of several goes through the jobs of all of them anyway.
         let first = threads.start % self.shares.len();
         self.work.work(Jobs { shares: self.shares, first, passed: 0 });
     }

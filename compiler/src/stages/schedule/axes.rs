@@ -25,13 +25,7 @@ pub(super) fn merge_outermost(kernel: &mut Kernel) {
         [Atom::Div, Atom::Mod].map(|part| Index::atom(part(Box::new(Index::axis(inner)), extent.clone())));
     kernel.for_each_index(&mut |index| {
         if !walks_as_one(index, outer, inner, &extent) {
-            *index = index.map(&mut |atom| match atom {
-                Atom::Axis(a) if *a == outer => quotient.clone(),
-                Atom::Axis(a) if *a == inner => remainder.clone(),
-                Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => {
-                    Index::atom(atom.clone())
-                }
-            });
+            *index = index.with_axis(inner, &remainder).with_axis(outer, &quotient);
         }
     });
     fold(kernel, outer, inner);

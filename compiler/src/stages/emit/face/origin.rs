@@ -77,12 +77,13 @@ pub(super) fn items(origins: &[Origin]) -> Option<TokenStream> {
     (!origins.is_empty()).then(|| quote!(pub static ORIGINS: [rt::Origin; #count] = [#(#all),*];))
 }
 
-/// Bytes from each place to the next one, where several of one length are evenly spaced, as exporters write the layers of a run.
-fn step(all: &[Held]) -> Option<usize> {
+/// The first of several places of one length that are evenly spaced, as exporters write the layers of a run, and the bytes from each
+/// to the next one.
+fn evenly(all: &[Held]) -> Option<(&Held, usize)> {
     let [first, second, ..] = all else { return None };
     let step = second.start.checked_sub(first.start)?;
     let at = |number: usize| Held { start: first.start + number * step, end: first.end + number * step, ..*first };
-    all.iter().enumerate().all(|(number, held)| *held == at(number)).then_some(step)
+    all.iter().enumerate().all(|(number, held)| *held == at(number)).then_some((first, step))
 }
 
 fn item(origin: &Origin) -> TokenStream {
@@ -96,13 +97,13 @@ fn item(origin: &Origin) -> TokenStream {
     };
     let tensors = tensors.iter().map(|(ParamId(parameter), all)| {
         let parameter = Literal::u32_unsuffixed(*parameter);
-        let held = match (all.first(), step(all)) {
-            (Some(first), Some(step)) => {
+        let held = match evenly(all) {
+            Some((first, step)) => {
                 let (first, count, step) =
                     (one(first), Literal::usize_unsuffixed(all.len()), Literal::usize_unsuffixed(step));
                 quote!(#first.repeated(#count, #step))
             }
-            _ => {
+            None => {
                 let all = all.iter().map(one);
                 quote!(#(#all),*)
             }

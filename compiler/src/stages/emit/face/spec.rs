@@ -84,11 +84,11 @@ fn numbered(param: &Param) -> Option<String> {
     let (before, behind) = param.name.rsplit_once('*')?;
     let first = &param.turns.first()?.name;
     let zeros = first.match_indices('0');
-    let patterns =
+    let mut patterns =
         zeros.map(|(at, _)| (&first[..at], &first[at + 1..])).filter(|(a, b)| !a.contains('*') && !b.contains('*'));
     let fits =
         |(a, b): &(&str, &str)| (0..).zip(&param.turns).all(|(number, turn)| turn.name == format!("{a}{number}{b}"));
-    patterns.into_iter().find(fits).map(|(a, b)| format!("{before}{a}*{b}{behind}"))
+    patterns.find(fits).map(|(a, b)| format!("{before}{a}*{b}{behind}"))
 }
 
 fn parameter(model: &Model, param: &Param) -> TokenStream {

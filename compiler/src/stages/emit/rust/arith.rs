@@ -226,11 +226,15 @@ fn terms(
 /// A sum of products of `isize`.
 fn signed_sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream {
     let products = terms.into_iter().map(|(c, factors)| {
-        let (scale, constant) = (Literal::isize_unsuffixed(c as isize), Literal::isize_suffixed(c as isize));
-        let scale = (c != 1).then(|| quote!(#scale));
+        // Factors have a type, a number alone has none.
+        let scale = match (c, factors.is_empty()) {
+            (_, true) => Some(Literal::isize_suffixed(c as isize)),
+            (1, false) => None,
+            (_, false) => Some(Literal::isize_unsuffixed(c as isize)),
+        };
         let factors = factors.iter().map(|factor| quote!((#factor)));
-        let product = scale.into_iter().chain(factors.clone()).reduce(|product, factor| quote!(#product * #factor));
-        product.filter(|_| factors.len() > 0).unwrap_or_else(|| quote!(#constant))
+        let all = scale.map(|scale| quote!(#scale)).into_iter().chain(factors);
+        all.reduce(|product, factor| quote!(#product * #factor)).unwrap_or_default()
     });
     products.reduce(|sum, product| quote!(#sum + #product)).unwrap_or_else(|| quote!(0isize))
 }

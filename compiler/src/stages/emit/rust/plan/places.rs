@@ -9,43 +9,31 @@ use crate::ir::plan::Pool;
 use crate::ir::program::BufferId;
 use crate::ir::{DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// First words and numbers of words that have a name: `place0` is the first one.
 #[derive(Default)]
-pub(super) struct Named(RefCell<Vec<(Dim, Dim)>>);
+pub(super) struct Named(RefCell<BTreeMap<(Dim, Dim), usize>>);
 
 impl Named {
-    /// The name of a place, or its numbers where they are the same in every call.
-    fn of(&self, offset: &Dim, len: &Dim) -> TokenStream {
-        if let (Some(_), Some(_)) = (offset.as_const(), len.as_const()) {
-            let (offset, len) = (arith::dim(offset), arith::dim(len));
-            return quote!((#offset, #len));
-        }
-        let place = (offset.clone(), len.clone());
+    /// The name of a place.
+    fn of(&self, offset: &Dim, len: Dim) -> Ident {
         let mut all = self.0.borrow_mut();
-        let number = all.iter().position(|known| *known == place).unwrap_or(all.len());
-        if number == all.len() {
-            all.push(place);
-        }
-        let name = name(number);
-        quote!(#name)
+        let next = all.len();
+        name(*all.entry((offset.clone(), len)).or_insert(next))
     }
 
     /// The definitions of all names.
     pub(super) fn definitions(&self) -> TokenStream {
-        let definitions = self
-            .0
-            .borrow()
-            .iter()
-            .enumerate()
-            .map(|(number, (offset, len))| {
-                let (name, offset, len) = (name(number), arith::dim(offset), arith::dim(len));
-                quote!(let #name = (#offset, #len);)
-            })
-            .collect::<Vec<_>>();
+        let all = self.0.borrow();
+        let mut all: Vec<_> = all.iter().collect();
+        all.sort_unstable_by_key(|&(_, number)| number);
+        let definitions = all.into_iter().map(|((offset, len), &number)| {
+            let (name, offset, len) = (name(number), arith::dim(offset), arith::dim(len));
+            quote!(let #name = (#offset, #len);)
+        });
         quote!(#(#definitions)*)
     }
 }
@@ -74,16 +62,15 @@ impl Printer<'_> {
         (parts, written.into_values().flatten().collect())
     }
 
-    /// First word and number of words of a buffer in its pool, by name if they have one.
+    /// First word and number of words of a buffer in its pool: by a name, in scratch memory, unless they are the same in every call.
     fn place_of(&self, buffer: BufferId) -> TokenStream {
         let (place, dtype) = (&self.plan.places[buffer.0], self.plan.program.buffers[buffer.0].dtype);
-        match place.pool {
-            Pool::Scratch => self.named.of(&place.offset, &dtype.words(&place.len)),
-            _ => {
-                let (offset, len) = self.range(buffer);
-                quote!((#offset, #len))
-            }
+        let len = dtype.words(&place.len);
+        if place.pool == Pool::Scratch && (place.offset.as_const().is_none() || len.as_const().is_none()) {
+            return self.named.of(&place.offset, len).to_token_stream();
         }
+        let (offset, len) = self.range(buffer);
+        quote!((#offset, #len))
     }
 
     /// The variable that holds a buffer's pool.
