@@ -373,6 +373,15 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
+    fn odds_f(self, a: Self::F, b: Self::F) -> Self::F {
+        // SAFETY: the token proves that the machine has AVX2; lanes move between registers.
+        unsafe {
+            let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0xdd>(a, b));
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(mixed))
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(self, p: *const f32) {
         // SAFETY: a prefetch never faults, wherever `p` points; SSE comes with AVX2, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }

@@ -365,6 +365,15 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
+    fn odds_f(self, a: Self::F, b: Self::F) -> Self::F {
+        // SAFETY: the token proves that the machine has AVX-512; lanes move between registers.
+        unsafe {
+            let lanes = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            _mm512_permutex2var_ps(a, lanes, b)
+        }
+    }
+
+    #[inline(always)]
     fn prefetch(self, p: *const f32) {
         // SAFETY: a prefetch never faults, wherever `p` points; SSE comes with AVX-512, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }

@@ -319,6 +319,11 @@ impl<S: Simd, const STRICT: bool> Vectors for Twice<S, STRICT> {
     }
 
     #[inline(always)]
+    fn odds_f(self, a: Self::F, b: Self::F) -> Self::F {
+        (self.0.odds_f(a.0, a.1), self.0.odds_f(b.0, b.1))
+    }
+
+    #[inline(always)]
     fn prefetch(self, p: *const f32) {
         self.0.prefetch(p);
     }

@@ -397,19 +397,13 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     /// The lanes 0, 2, 4, … of `a`, then those of `b`.
     #[inline(always)]
     fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
-        const { assert!(2 * Self::LANES <= 4 * MAX_LANES) };
-        let mut lanes = [0.0; 4 * MAX_LANES];
-        // SAFETY: `lanes` has room for two vectors of `2 · MAX_LANES` words each, as `Twice` has of a machine's; this
-        // crate calls it on none that are longer.
-        unsafe {
-            self.store_raw_f(lanes.as_mut_ptr(), a);
-            self.store_raw_f(lanes.as_mut_ptr().add(Self::LANES), b);
-        }
-        for lane in 0..Self::LANES {
-            lanes[lane] = lanes[2 * lane];
-        }
-        // SAFETY: `lanes` has `4 · MAX_LANES` words, all initialised, of which a vector is half at most.
-        unsafe { self.load_raw_f(lanes.as_ptr()) }
+        every_second(self, a, b, 0)
+    }
+
+    /// The lanes 1, 3, 5, … of `a`, then those of `b`.
+    #[inline(always)]
+    fn odds_f(self, a: Self::F, b: Self::F) -> Self::F {
+        every_second(self, a, b, 1)
     }
 
     /// Asks for the line of memory that `p` points into, which need not exist, without waiting for it.
@@ -444,6 +438,24 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
             unsafe { to.add(at).write(self.reduce_add_f(v)) };
         }
     }
+}
+
+/// Every second lane of `a`, then of `b`, from lane `first` on, by way of memory.
+#[inline(always)]
+fn every_second<V: Vectors>(v: V, a: V::F, b: V::F, first: usize) -> V::F {
+    const { assert!(2 * V::LANES <= 4 * MAX_LANES) };
+    let mut lanes = [0.0; 4 * MAX_LANES];
+    // SAFETY: `lanes` has room for two vectors of `2 · MAX_LANES` words each, as `Twice` has of a machine's; this crate calls it on
+    // none that are longer.
+    unsafe {
+        v.store_raw_f(lanes.as_mut_ptr(), a);
+        v.store_raw_f(lanes.as_mut_ptr().add(V::LANES), b);
+    }
+    for lane in 0..V::LANES {
+        lanes[lane] = lanes[2 * lane + first];
+    }
+    // SAFETY: `lanes` has `4 · MAX_LANES` words, all initialised, of which a vector is half at most.
+    unsafe { v.load_raw_f(lanes.as_ptr()) }
 }
 
 /// The most lanes of a set that drivers run on.

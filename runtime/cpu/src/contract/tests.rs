@@ -765,6 +765,25 @@ fn depthwise_filters_of_several_rows_at_a_time() {
     }
 }
 
+/// Filters of three rows that move by two, at all edges of planes of even and odd sizes, narrower than a vector and wider.
+#[test]
+fn depthwise_filters_of_three_rows_that_move_by_two() {
+    let mut random = Random(31);
+    for round in 0..if cfg!(debug_assertions) { 16 } else { 200 } {
+        let c = Convolution {
+            batch: random.pick(&[1, 2]),
+            channels: [random.pick(&[1, 2, 5]), random.pick(&[1, 2])],
+            image: [random.pick(&[13, 14, 15, 28, 33, 57]), random.pick(&[5, 6, 14, 15, 31, 33, 66, 70])],
+            kernel: [3, random.pick(&[1, 2, 3, 4, 5])],
+            stride: 2,
+            padding: random.pick(&[1, 1, 2, 4]),
+            dilation: 1,
+        };
+        println!("{round}: {c:?}");
+        check(&c.by_planes(c.forward(&mut random), c.out(0) * c.out(1)));
+    }
+}
+
 /// As many planes as a vector has lanes, and some that are left over, of all widths.
 #[test]
 fn depthwise_filters_with_channels_in_the_lanes() {

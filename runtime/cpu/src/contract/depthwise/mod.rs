@@ -8,6 +8,7 @@ mod filters;
 mod lanes;
 mod planes;
 mod stencil;
+mod strided;
 
 use super::Axis;
 use super::drive::Call;
@@ -26,5 +27,9 @@ fn most_for_each() -> usize {
 /// Does the work if it is of this kind.
 pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let of_kind = plan.m.total <= ROWS && plan.lhs.bounded().is_empty() && !plan.shares_left();
-    of_kind && (lanes::lanes(call, plan) || planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
+    of_kind
+        && (lanes::lanes(call, plan)
+            || strided::strided(call, plan, axes)
+            || planes::planes(call, plan, axes)
+            || filters::filters(call, plan, axes))
 }
