@@ -53,6 +53,26 @@ impl Shape {
     }
 }
 
+/// Stores a vector of each row of results, which have so many columns, or what they have of one.
+///
+/// # Safety
+/// `to` must be valid for writing a vector, or `columns` words if these are fewer, in each of [`ROWS`] rows, `columns` apart.
+#[inline(always)]
+pub(super) unsafe fn store<S: Simd>(s: S, sums: &[S::F; ROWS], to: *mut f32, columns: usize) {
+    let narrow = columns < S::LANES;
+    let mask = s.mask_first(columns);
+    for (row, sum) in sums.iter().enumerate() {
+        let to = to.wrapping_add(row * columns);
+        // SAFETY: the row has a vector, or as many words as the mask has, by this function's contract.
+        unsafe {
+            match narrow {
+                true => s.store_masked_raw_f(to, mask, *sum),
+                false => s.store_raw_f(to, *sum),
+            }
+        }
+    }
+}
+
 impl Stencil {
     /// Applies the filter to all columns.
     ///
@@ -61,23 +81,12 @@ impl Stencil {
     /// have [`ROWS`] rows of `columns` words and a vector more, and `to` be valid for writing [`ROWS`] rows.
     #[inline(always)]
     pub(super) unsafe fn apply<S: Simd>(self, s: S) {
-        let narrow = self.columns < S::LANES;
-        let mask = s.mask_first(self.columns);
         let mut column = 0;
         while column < self.columns {
             // The last vector overlaps the one before, so that it ends with the row.
             let first = column.min(self.columns.saturating_sub(S::LANES));
-            // SAFETY: by this function's contract the image has a vector at each place of the filter, and the results have a
-            // vector from `first` on, or as many words as the mask has.
-            unsafe {
-                for (row, sum) in self.sums(s, first).iter().enumerate() {
-                    let to = self.to.wrapping_add(row * self.columns + first);
-                    match narrow {
-                        true => s.store_masked_raw_f(to, mask, *sum),
-                        false => s.store_raw_f(to, *sum),
-                    }
-                }
-            }
+            // SAFETY: by this function's contract the image has a vector at each place of the filter, and `to` has the rows.
+            unsafe { store(s, &self.sums(s, first), self.to.wrapping_add(first), self.columns) };
             column = first + S::LANES;
         }
     }

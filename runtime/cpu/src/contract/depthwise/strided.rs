@@ -4,6 +4,9 @@
 //! vector of the image is read once for all rows of results that it is part of, its even and its odd columns together, and is
 //! zero outside of the plane; each element is summed with one accumulator, two columns of the filter at a time.
 
+use core::ops::Range;
+
+use super::stencil::{self, ROWS};
 use crate::contract::Axis;
 use crate::contract::drive::{Call, JOB};
 use crate::contract::finish::{Destination, Sums};
@@ -12,8 +15,6 @@ use crate::contract::plan::{Plan, doubled, share};
 use crate::scratch::{Scratch, lend};
 use crate::{Kernel, Simd, queue, run};
 
-/// Rows of results that are summed together: the planes of most networks have 7 · 2ⁿ.
-const ROWS: usize = 7;
 /// Rows of the filter. Taller ones gain nothing here: what they add up costs more than a copy.
 const HEIGHT: usize = 3;
 /// How far it moves.
@@ -121,30 +122,9 @@ impl Kernel for Jobs<'_> {
                 [&plan.lhs, &plan.rhs].map(|side| side.data.as_ptr().wrapping_offset(plan.start(side, batch)));
             for m in 0..plan.m.total {
                 let filter = left.wrapping_offset(plan.lhs.distance(&plan.m, m));
-                let plane = Plane { setup, filter, image, zeros };
-                let (mut y, end) = (share(height, parts, part), share(height, parts, part + 1));
-                while y < end {
-                    // The last rows overlap those before, so that they end with the plane.
-                    let first = y.min(height - ROWS);
-                    let rows = end.min(first + ROWS) - y;
-                    let straight = destination.straight().map(|target| {
-                        let offset = m.cast_signed() * target.row + (first * width).cast_signed();
-                        target.origin.wrapping_offset(offset)
-                    });
-                    // Rows that another job writes too must not be written here.
-                    let straight = straight.filter(|_| first == y && rows == ROWS);
-                    let data = dense.wrapping_add((y - first) * width).cast_const();
-                    let sums = Sums { data, pitch: rows * width, m, n: y * width, rows: 1, cols: rows * width };
-                    // SAFETY: the plan has checked operands and outputs; `dense` has the results of a block, which are
-                    // written before they are handed on.
-                    unsafe {
-                        plane.apply(s, first, straight.unwrap_or(dense));
-                        if straight.is_none() {
-                            destination.finish(s, &sums);
-                        }
-                    }
-                    y = first + ROWS;
-                }
+                let plane = Plane { setup, filter, image, m, zeros, dense };
+                // SAFETY: the plan has checked operands and outputs, and the scratch memory has a block of results.
+                unsafe { plane.rows(s, share(height, parts, part)..share(height, parts, part + 1), &destination) };
             }
         }
     }
@@ -156,8 +136,10 @@ struct Plane<'a> {
     filter: *const f32,
     /// The element at coordinate 0 of both dimensions.
     image: *const f32,
-    /// A row of zeros.
+    m: usize,
+    /// A row of zeros, and room for a block of results.
     zeros: *const f32,
+    dense: *mut f32,
 }
 
 /// Rows of the image that a block of results is made of.
@@ -178,6 +160,38 @@ struct Pair<'a, M> {
 }
 
 impl Plane<'_> {
+    /// Computes some rows of results.
+    ///
+    /// # Safety
+    /// The filter must be readable, `image` be where a batch index of the right operand starts, whose windows `Side` has checked,
+    /// `destination` be that of the same one, `zeros` have as many words as a row of the image, and `dense` a block of results.
+    #[inline(always)]
+    unsafe fn rows<S: Simd>(&self, s: S, rows: Range<usize>, destination: &Destination<'_>) {
+        let ([height, width], m, dense) = (self.setup.extent, self.m, self.dense);
+        let mut y = rows.start;
+        while y < rows.end {
+            // The last rows overlap those before, so that they end with the plane.
+            let first = y.min(height - ROWS);
+            let count = rows.end.min(first + ROWS) - y;
+            // Rows that another job writes too must not be written here.
+            let straight = destination.straight().filter(|_| count == ROWS);
+            let to = straight.map_or(dense, |target| {
+                target.origin.wrapping_offset(m.cast_signed() * target.row).wrapping_add(first * width)
+            });
+            // SAFETY: the operands are readable by this function's contract; `to` has a block of results, in `dense` or in the
+            // output, whose reach the plan has checked, and they are written before they are handed on.
+            unsafe {
+                self.apply(s, first, to);
+                if straight.is_none() {
+                    let data = dense.wrapping_add((y - first) * width).cast_const();
+                    let cols = count * width;
+                    destination.finish(s, &Sums { data, pitch: cols, m, n: y * width, rows: 1, cols });
+                }
+            }
+            y = first + ROWS;
+        }
+    }
+
     /// Sums [`ROWS`] rows of results from row `first` on, whose columns are neighbours at `to`.
     ///
     /// # Safety
@@ -186,7 +200,6 @@ impl Plane<'_> {
     #[inline(always)]
     unsafe fn apply<S: Simd>(&self, s: S, first: usize, to: *mut f32) {
         let Setup { rows, extent: [_, width], .. } = *self.setup;
-        let mask = s.mask_first(width);
         let mut seen = [self.zeros; SEEN];
         for (row, seen) in (rows.first + STRIDE * first.cast_signed()..).zip(&mut seen) {
             if (0..rows.extent).contains(&row) {
@@ -198,17 +211,10 @@ impl Plane<'_> {
             // The last vector overlaps the one before, so that it ends with the row.
             let at = column.min(width.saturating_sub(S::LANES));
             let mut sums = [s.splat_f(0.0); ROWS];
-            // SAFETY: the filter and the image are readable by this function's contract, and each row of results has a
-            // vector from `at` on, or as many words as the mask has.
+            // SAFETY: the filter and the image are readable by this function's contract, and `to` has the rows.
             unsafe {
                 self.sum(s, &seen, at, &mut sums);
-                for (row, sum) in sums.iter().enumerate() {
-                    let to = to.wrapping_add(row * width + at);
-                    match width < S::LANES {
-                        true => s.store_masked_raw_f(to, mask, *sum),
-                        false => s.store_raw_f(to, *sum),
-                    }
-                }
+                stencil::store(s, &sums, to.wrapping_add(at), width);
             }
             column = at + S::LANES;
         }
