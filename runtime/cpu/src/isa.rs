@@ -149,6 +149,26 @@ impl Set {
     pub(super) fn register_tile(self) -> (usize, usize) {
         self.visit(RegisterTile)
     }
+
+    /// Whether a mask may be a branch for each lane. Sets of the same results have to go the same ways, and say no.
+    pub(super) fn has_scalars(self) -> bool {
+        match self {
+            Set::Native(isa) => isa.visit(Scalars),
+            #[cfg(feature = "deterministic")]
+            Set::Deterministic(_) => false,
+        }
+    }
+}
+
+struct Scalars;
+
+impl Visit for Scalars {
+    type Out = bool;
+
+    #[inline(always)]
+    fn visit<V: Simd>(self, _: V) -> bool {
+        V::SCALARS
+    }
 }
 
 struct RegisterTile;

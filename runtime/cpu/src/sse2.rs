@@ -352,8 +352,9 @@ unsafe fn gather(p: *const i32, at: __m128i, m: __m128i) -> __m128i {
     let (at, m) = (lanes(at), lanes(m));
     vector(core::array::from_fn(|lane| match m[lane] {
         0 => 0,
-        // SAFETY: the lane is in `m`, so its word may be read by this function's contract.
-        _ => unsafe { p.offset(at[lane] as isize).read() },
+        // SAFETY: the lane is in `m`, so its word may be read by this function's contract. Words of other lanes, where `p` may
+        // be, need not be there.
+        _ => unsafe { p.wrapping_offset(at[lane] as isize).read() },
     }))
 }
 

@@ -49,6 +49,22 @@ fn a_window_of_no_divisor() {
     });
 }
 
+/// Of an image of no rows nothing is read, however wide it says that it is.
+#[test]
+fn an_image_of_no_rows() {
+    let (filters, image, mut out) = ([1.0; 12], [1.0; 64], [7.0; 28]);
+    let axes = axes([(2, Role::Batch), (7, Role::N), (2, Role::N), (3, Role::K), (2, Role::K)]);
+    let windows = [
+        Window { base: -1, strides: &[0, 2, 0, 1, 0], divisor: 1, extent: 0, stride: 1 << 20 },
+        Window { base: -1, strides: &[0, 0, 2, 0, 1], divisor: 1, extent: FAR.cast_unsigned() >> 6, stride: 1 },
+    ];
+    let work =
+        Contract { axes: &axes, lhs: plain(&filters, &[6, 0, 0, 2, 1]), rhs: windowed(&image, &[0; 5], &windows) };
+    let outs = &mut [Output { data: &mut out, base: 0, strides: &[14, 2, 1, 0, 0] }];
+    contract(Isa::best(), 2, Algorithm::ALL, &work, outs, &Plain);
+    assert_eq!(out, [0.0; 28]);
+}
+
 /// Coordinates from one end of the numbers to the other are no copy of no words.
 #[test]
 fn windows_whose_coordinates_overflow() {

@@ -784,6 +784,17 @@ fn depthwise_filters_of_three_rows_that_move_by_two() {
     }
 }
 
+/// Planes so large that their rows are shared among threads, which end between blocks of rows; padding at two edges, and at one.
+#[test]
+fn rows_of_large_planes_are_shared() {
+    let mut random = Random(41);
+    for (channels, width) in [(3, 3), (5, 3), (3, 4)] {
+        let (image, stride, padding, dilation) = ([150, 200], 2, 1, 1);
+        let c = Convolution { batch: 1, channels: [channels, 1], image, kernel: [3, width], stride, padding, dilation };
+        check(&c.by_planes(c.forward(&mut random), c.out(0) * c.out(1)));
+    }
+}
+
 /// As many planes as a vector has lanes, and some that are left over, of all widths.
 #[test]
 fn depthwise_filters_with_channels_in_the_lanes() {

@@ -53,7 +53,7 @@ impl Shape {
     }
 }
 
-/// Stores a vector of each row of results, which have so many columns, or what they have of one.
+/// Stores a vector of each row of results, or the whole row if its `columns` are fewer than lanes.
 ///
 /// # Safety
 /// `to` must be valid for writing a vector, or `columns` words if these are fewer, in each of [`ROWS`] rows, `columns` apart.

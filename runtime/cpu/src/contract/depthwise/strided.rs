@@ -1,11 +1,12 @@
 //! Depthwise convolutions whose filters have three rows and move by two, applied where the image lies.
 //!
-//! In: a contraction whose columns are the rows of a plane, which its windows leave at its edges. Out: its outputs. Always: each
-//! vector of the image is read once for all rows of results that it is part of, its even and its odd columns together, and is
-//! zero outside of the plane; each element is summed with one accumulator, two columns of the filter at a time.
+//! In: a contraction whose columns are the rows of a plane, both of whose windows leave it at its edges. Out: its outputs. Always:
+//! each vector of the image is read once for two columns of the filter and all rows of results that it is part of, its even and
+//! its odd columns together, and is zero outside of the plane; each element is summed with one accumulator.
 
 use core::ops::Range;
 
+use super::TAPS;
 use super::stencil::{self, ROWS};
 use crate::contract::Axis;
 use crate::contract::drive::{Call, JOB};
@@ -20,7 +21,7 @@ const HEIGHT: usize = 3;
 /// How far it moves.
 const STRIDE: isize = 2;
 /// Lanes from which on reading under a mask and taking every second lane costs less than a copy.
-const LANES: usize = 8;
+const FEWEST_LANES: usize = 8;
 
 /// Does the work if it is of this kind.
 pub(super) fn strided(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -69,17 +70,19 @@ struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// Nothing if the contraction is of another kind, or lanes are few.
+    /// Nothing if the contraction is of another kind, or reading under a mask costs more than a copy.
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
         let (n, k, windows) = (&plan.n, &plan.k, plan.rhs.bounded());
-        if call.lanes < LANES || [n.count, k.count, windows.len()] != [2; 3] || n.extent[0] < ROWS {
+        let pays = call.lanes >= FEWEST_LANES && !call.isa.has_scalars();
+        if !pays || [n.count, k.count, windows.len()] != [2; 3] || n.extent[0] < ROWS || k.total > TAPS {
             return None;
         }
         let pairs = [0, 1].map(|at| (n.number(at), k.number(at)));
         let [rows, columns] = pairs.map(|pair| Dimension::of(windows, axes, pair));
         let (rows, columns) = (rows?, columns?);
         let is_outside = pairs.iter().all(|&(n, k)| plan.rhs.strides[n] == 0 && plan.rhs.strides[k] == 0);
-        if columns.step != 1 || !is_outside || k.extent[0] != HEIGHT {
+        let is_empty = rows.extent == 0 || columns.extent == 0;
+        if columns.step != 1 || !is_outside || is_empty || k.extent[0] != HEIGHT {
             return None;
         }
         let steps = pairs.map(|(_, k)| plan.lhs.strides[k]);
@@ -160,21 +163,19 @@ struct Pair<'a, M> {
 }
 
 impl Plane<'_> {
-    /// Computes some rows of results.
+    /// Computes some rows of results, which are at least [`ROWS`].
     ///
     /// # Safety
     /// The filter must be readable, `image` be where a batch index of the right operand starts, whose windows `Side` has checked,
     /// `destination` be that of the same one, `zeros` have as many words as a row of the image, and `dense` a block of results.
     #[inline(always)]
     unsafe fn rows<S: Simd>(&self, s: S, rows: Range<usize>, destination: &Destination<'_>) {
-        let ([height, width], m, dense) = (self.setup.extent, self.m, self.dense);
+        let ([_, width], m, dense) = (self.setup.extent, self.m, self.dense);
+        let straight = destination.straight();
         let mut y = rows.start;
         while y < rows.end {
-            // The last rows overlap those before, so that they end with the plane.
-            let first = y.min(height - ROWS);
-            let count = rows.end.min(first + ROWS) - y;
-            // Rows that another job writes too must not be written here.
-            let straight = destination.straight().filter(|_| count == ROWS);
+            // The last block overlaps the one before, so that it ends with these rows.
+            let first = y.min(rows.end - ROWS);
             let to = straight.map_or(dense, |target| {
                 target.origin.wrapping_offset(m.cast_signed() * target.row).wrapping_add(first * width)
             });
@@ -184,7 +185,7 @@ impl Plane<'_> {
                 self.apply(s, first, to);
                 if straight.is_none() {
                     let data = dense.wrapping_add((y - first) * width).cast_const();
-                    let cols = count * width;
+                    let cols = (first + ROWS - y) * width;
                     destination.finish(s, &Sums { data, pitch: cols, m, n: y * width, rows: 1, cols });
                 }
             }
@@ -262,6 +263,7 @@ impl<M: Copy> Pair<'_, M> {
                 *weight = s.splat_f(unsafe { *filter.wrapping_offset(row.cast_signed() * self.steps[0]) });
             }
         }
+        const { assert!(SEEN == 15, "one line for each row of the image") }
         // Written out, so that it is known for each row of the image which rows of results it is part of.
         macro_rules! row {
             ($($row:literal)*) => {
