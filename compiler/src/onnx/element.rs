@@ -130,7 +130,13 @@ fn size(dtype: DType) -> usize {
 pub fn tensor(proto: &TensorProto) -> Result<Tensor, Failure> {
     let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
     if proto.data_location == 1 {
-        return Err(Failure::new(format!("the elements of `{}` are in another file", proto.name)));
+        let location = proto.external_data.iter().find(|entry| entry.key == "location");
+        let place = location.map_or_else(|| "another file".to_owned(), |entry| format!("the file `{}`", entry.value));
+        return Err(Failure::new(format!(
+            "the elements of `{}` are in {place}, and other files are not read: \
+             `onnx.save(onnx.load(path), path)` of Python writes all into one",
+            proto.name
+        )));
     }
     let count: usize = shape.iter().product();
     let found = |data: Data| match data.len() == count {

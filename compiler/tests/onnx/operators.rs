@@ -113,6 +113,23 @@ fn blocks_become_channels_in_either_order() {
     is_near(&made("CRD"), &f32s(&[1, 8, 1, 1], &[0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]));
 }
 
+/// One scale is that of all elements, whichever axis is named.
+#[test]
+fn one_scale_has_no_axis() {
+    let x = f32s(&[2, 2], &[1.0, 2.5, -1.0, 100.0]);
+    for shape in [&[][..], &[1]] {
+        for axis in [0, 1] {
+            let nodes = vec![
+                node("QuantizeLinear", &["x", "scale"], &["words"], vec![int("axis", axis)]),
+                node("DequantizeLinear", &["words", "scale"], &["y"], vec![int("axis", axis)]),
+            ];
+            let scale = vec![floats("scale", shape, &[0.5])];
+            let made = run(&model(nodes, vec![argument("x", &x)], &["y"], scale), std::slice::from_ref(&x));
+            is_near(&made[0], &f32s(&[2, 2], &[1.0, 2.5, 0.0, 100.0]));
+        }
+    }
+}
+
 /// Exporters write the type of statistics where it is the usual one, too.
 #[test]
 fn statistics_are_of_the_type_that_an_attribute_says() {

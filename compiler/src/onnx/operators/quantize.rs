@@ -47,6 +47,8 @@ fn beside(n: &mut Node<'_>, value: Value, x: &[Dim]) -> Made {
         return Ok(if shape[axis] == x[axis] { blocks } else { n.b.slice(blocks, axis, 0.into(), x[axis].clone())? });
     }
     if own.iter().all(|extent| extent.is(1)) {
+        // One number is for all elements, whichever axis and blocks the attributes name.
+        let _ = (n.maybe_int("axis"), n.maybe_int("block_size"));
         return Ok(n.b.reshape(value, &[])?);
     }
     let mut shape = vec![Dim::from(1); rank];

@@ -75,10 +75,10 @@ fn arg(content: ParseStream) -> syn::Result<ImportArg> {
         scale = bound(&number)?;
     }
     let dim = content.parse()?;
-    let offset = match (content.parse::<Option<Token![+]>>()?, content.parse::<Option<Token![-]>>()?) {
-        (None, None) => 0,
-        (Some(_), _) => bound(&content.parse()?)?,
-        (None, Some(_)) => -bound(&content.parse()?)?,
+    let offset = match content.parse::<Option<Token![+]>>()? {
+        Some(_) => bound(&content.parse()?)?,
+        None if content.parse::<Option<Token![-]>>()?.is_some() => -bound(&content.parse()?)?,
+        None => 0,
     };
     // A bound is for what a call chooses.
     let is_bare = scale == 1 && offset == 0;
