@@ -4,6 +4,8 @@
 
 #![cfg_attr(not(feature = "onnx"), allow(dead_code, reason = "without the feature nothing is imported"))]
 
+use super::ast::Const;
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::limits::INTEGER;
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -93,6 +95,21 @@ fn arg(content: ParseStream) -> syn::Result<ImportArg> {
 fn bound(literal: &syn::LitInt) -> syn::Result<i64> {
     let bound = literal.base10_parse().ok().filter(|bound| (1..=INTEGER).contains(bound));
     bound.ok_or_else(|| syn::Error::new(literal.span(), format!("a dimension is from 1 to {INTEGER}")))
+}
+
+impl Import {
+    /// Reports arguments that are constants of the program, which would be dimensions of the same name.
+    pub(super) fn report_constants(&self, consts: &[Const], diags: &mut Diags) {
+        for arg in &self.args {
+            let ImportValue::Dim { name, .. } = &arg.value else { continue };
+            if consts.iter().any(|known| known.name == *name) {
+                let message =
+                    format!("`{name}` is a constant, and `{}` takes a number or the name of a dimension", arg.name);
+                let report = Diagnostic::new(Code::Onnx, name.span(), message);
+                diags.push(report.help(format!("write the number of `{name}`, or a name that nothing has")));
+            }
+        }
+    }
 }
 
 impl ImportArg {

@@ -34,7 +34,7 @@ use crate::ir::model::{Sketch, scale};
 use crate::ir::precision::{Precision, Storage};
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
-use ast::{Arg, Const, Fn, Import, Program, Receiver, Struct, TypeExpr};
+use ast::{Arg, Fn, Import, Program, Receiver, Struct, TypeExpr};
 use declared::{Declared, Named};
 use elaborate::Trained;
 use instance::Instances;
@@ -68,7 +68,8 @@ pub struct Parsed {
 pub fn texts(texts: Texts, diags: &mut Diags) -> Parsed {
     let sources = travel::read(texts, diags);
     let Program { imports, consts, .. } = &sources[0].program;
-    let imported: Vec<_> = imports.iter().map(|one| (&one.name, imported(one, consts, diags).map(Rc::new))).collect();
+    imports.iter().for_each(|one| one.report_constants(consts, diags));
+    let imported: Vec<_> = imports.iter().map(|one| (&one.name, imported(one, diags).map(Rc::new))).collect();
     let models = models(&sources, &imported, diags);
     let is_model = |(name, _): &(&Ident, _)| imports.iter().any(|one| one.name == **name && is_pub(&one.vis));
     let imported =
@@ -82,14 +83,13 @@ pub fn texts(texts: Texts, diags: &mut Diags) -> Parsed {
 
 /// The model of a file.
 #[cfg(feature = "onnx")]
-fn imported(import: &Import, consts: &[Const], diags: &mut Diags) -> Option<Model> {
+fn imported(import: &Import, diags: &mut Diags) -> Option<Model> {
     reserved::report_type(&import.name, reserved::OF_MODELS, diags);
-    onnx::report_constants(import, consts, diags);
     onnx::model(import, diags)
 }
 
 #[cfg(not(feature = "onnx"))]
-fn imported(import: &Import, _consts: &[Const], diags: &mut Diags) -> Option<Model> {
+fn imported(import: &Import, diags: &mut Diags) -> Option<Model> {
     let message = "`onnx(…)` needs the feature `onnx` of precast";
     let report = Diagnostic::new(Code::NotSupported, import.file.span(), message);
     diags.push(report.help("run `cargo add precast --features onnx`"));

@@ -1,7 +1,6 @@
 //! `pub struct Name = onnx("model.onnx", batch = B);`: the file and its arguments in, a model with types out, or what of it is not
 //! supported, all in one report at the file's name.
 
-use super::ast::Const;
 use super::import::{Import, ImportValue};
 use super::options::{self, Options};
 use super::wgsl::beside;
@@ -13,19 +12,6 @@ use quote::{ToTokens, quote};
 
 /// The most refusals that are told of one by one.
 const TOLD: usize = 100;
-
-/// Reports arguments that are constants of the program, which would be dimensions of the same name.
-pub(super) fn report_constants(import: &Import, consts: &[Const], diags: &mut Diags) {
-    for arg in &import.args {
-        let ImportValue::Dim { name, .. } = &arg.value else { continue };
-        if consts.iter().any(|known| known.name == *name) {
-            let message =
-                format!("`{name}` is a constant, and `{}` takes a number or the name of a dimension", arg.name);
-            let report = Diagnostic::new(Code::Onnx, name.span(), message);
-            diags.push(report.help(format!("write the number of `{name}`, or a name that nothing has")));
-        }
-    }
-}
 
 /// The model of an import; none after a report.
 pub(super) fn model(import: &Import, diags: &mut Diags) -> Option<Model> {
