@@ -352,8 +352,7 @@ unsafe fn gather(p: *const i32, at: __m128i, m: __m128i) -> __m128i {
     let (at, m) = (lanes(at), lanes(m));
     vector(core::array::from_fn(|lane| match m[lane] {
         0 => 0,
-        // SAFETY: the lane is in `m`, so its word may be read by this function's contract. Words of other lanes, where `p` may
-        // be, need not be there.
+        // SAFETY: the lane is in `m`, so its word may be read by this function's contract; `p` itself need not be.
         _ => unsafe { p.wrapping_offset(at[lane] as isize).read() },
     }))
 }
@@ -367,8 +366,8 @@ unsafe fn scatter(p: *mut i32, at: __m128i, m: __m128i, v: __m128i) {
     let (at, m, v) = (lanes(at), lanes(m), lanes(v));
     for lane in 0..LANES {
         if m[lane] != 0 {
-            // SAFETY: the lane is in `m`, so its word may be written by this function's contract.
-            unsafe { p.offset(at[lane] as isize).write(v[lane]) };
+            // SAFETY: the lane is in `m`, so its word may be written by this function's contract; `p` itself need not be.
+            unsafe { p.wrapping_offset(at[lane] as isize).write(v[lane]) };
         }
     }
 }

@@ -76,12 +76,14 @@ impl<'a, T: Element> Side<'a, T> {
             count: 0,
         };
         side.strides[..axes.len()].copy_from_slice(operand.strides);
+        // Of an image without elements nothing is read, and its other extents, which no slice bounds, mean nothing.
+        let is_empty = operand.windows.iter().any(|window| window.extent == 0);
         for window in operand.windows {
             let (low, high) = span(axes, window.base, window.strides);
             let most = COUNTABLE.cast_signed();
             let countable = window.divisor <= COUNTABLE && window.extent <= COUNTABLE && -most <= low && high <= most;
             assert!(countable, "contract: a malformed window");
-            let extent = window.extent.cast_signed();
+            let extent = if is_empty { 0 } else { window.extent.cast_signed() };
             if window.divisor == 1 && low >= 0 && high < extent {
                 side.base = side.base.saturating_add(window.base.saturating_mul(window.stride));
                 for (stride, step) in side.strides.iter_mut().zip(window.strides) {

@@ -81,8 +81,7 @@ impl<'a> Setup<'a> {
         let [rows, columns] = pairs.map(|pair| Dimension::of(windows, axes, pair));
         let (rows, columns) = (rows?, columns?);
         let is_outside = pairs.iter().all(|&(n, k)| plan.rhs.strides[n] == 0 && plan.rhs.strides[k] == 0);
-        let is_empty = rows.extent == 0 || columns.extent == 0;
-        if columns.step != 1 || !is_outside || is_empty || k.extent[0] != HEIGHT {
+        if columns.step != 1 || !is_outside || k.extent[0] != HEIGHT {
             return None;
         }
         let steps = pairs.map(|(_, k)| plan.lhs.strides[k]);
@@ -163,11 +162,12 @@ struct Pair<'a, M> {
 }
 
 impl Plane<'_> {
-    /// Computes some rows of results, which are at least [`ROWS`].
+    /// Computes some rows of results.
     ///
     /// # Safety
-    /// The filter must be readable, `image` be where a batch index of the right operand starts, whose windows `Side` has checked,
-    /// `destination` be that of the same one, `zeros` have as many words as a row of the image, and `dense` a block of results.
+    /// They must be at least [`ROWS`] of the results. The filter must be readable, `image` be where a batch index of the right
+    /// operand starts, whose windows `Side` has checked, `destination` be that of the same one, `zeros` have as many words as a
+    /// row of the image, and `dense` a block of results.
     #[inline(always)]
     unsafe fn rows<S: Simd>(&self, s: S, rows: Range<usize>, destination: &Destination<'_>) {
         let ([_, width], m, dense) = (self.setup.extent, self.m, self.dense);
