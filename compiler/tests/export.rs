@@ -7,7 +7,7 @@
 use precast_compiler::ir::model::{Argument, NamedDim};
 use precast_compiler::ir::{DType, Dim, Function, Mode, Model, Param, Type};
 use precast_compiler::onnx::proto::{DimensionProto, Extent, GraphProto, ModelProto, ValueInfoProto};
-use precast_compiler::onnx::{self, Bound, Imported};
+use precast_compiler::onnx::{self, Bound, File, Imported};
 use precast_compiler::ops::{optimizer_of, programs};
 use precast_compiler::oracle::{Data, Env, Rounding, Tensor, run};
 use precast_compiler::pipeline::check;
@@ -123,7 +123,8 @@ fn write(name: &str, file: &ModelProto, args: &[Tensor], results: &[Tensor]) {
 
 /// What a file computes when it is read again; nothing where it is not read yet, as with loops and what only a call decides.
 fn read_again(file: &ModelProto, args: &[Tensor]) -> Option<Vec<Tensor>> {
-    let imported: Imported = onnx::import(file.encode_to_vec().into(), &Bound::default(), Span::call_site()).ok()?;
+    let imported: Imported =
+        onnx::import(&File::decode(file.encode_to_vec(), None).ok()?, &Bound::default(), Span::call_site()).ok()?;
     let (model, known) = imported.model("Again");
     let params = known.iter().zip(&model.params).map(|(known, param)| {
         let tensor = known.elements();

@@ -4,7 +4,8 @@
 use alloc::{format, vec, vec::Vec};
 use std::{
     fs::File,
-    io::{BufReader, Cursor, Read, Seek, SeekFrom},
+    io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
+    iter,
     path::Path,
 };
 
@@ -24,11 +25,13 @@ pub struct Origin {
     pub name: &'static str,
     /// Its bytes.
     pub len: u64,
-    /// FNV-1a of 64 bits over all of it but the parameters.
+    /// The files that hold elements of its tensors, too: their names from its folder, and their bytes.
+    pub external: &'static [(&'static str, u64)],
+    /// FNV-1a of 64 bits over all of them but the parameters.
     pub hash: u64,
-    /// The numbers of the parameters that are in it, and their places: one, or one for each turn of a run of layers.
+    /// The numbers of the parameters that are in them, and their places: one, or one for each turn of a run of layers.
     pub tensors: &'static [(u32, &'static [Held])],
-    /// Those that the file does not hold as they are.
+    /// Those that the files do not hold as they are.
     pub constants: &'static [u8],
 }
 
@@ -37,9 +40,9 @@ pub struct Origin {
 pub struct Held {
     /// The type of its elements there, as safetensors files have it.
     pub dtype: &'static str,
-    /// Whether it is among the constants rather than in the file.
+    /// Whether it is among the constants rather than in the files.
     pub in_program: bool,
-    /// Its first byte.
+    /// Its first byte, of all files' one after the other.
     pub start: usize,
     /// The one behind its last.
     pub end: usize,
@@ -48,7 +51,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// In the file.
+    /// In the files.
     pub const fn in_file(dtype: &'static str, start: usize, end: usize) -> Self {
         Held { dtype, in_program: false, start, end, run: (1, 0) }
     }
@@ -73,24 +76,23 @@ impl Held {
 impl<T: Float> Weights<Cpu, T> {
     /// The parameters of the bytes of files, which are those of the build; all others are drawn from `seed`.
     #[doc(hidden)]
-    pub fn of_origins<C: Compiled>(seed: u64, files: &[&'static [u8]], origins: &[Origin]) -> Result<Self> {
+    pub fn of_origins<C: Compiled>(seed: u64, files: &[&[&'static [u8]]], origins: &[Origin]) -> Result<Self> {
         let mut weights = Self::init::<C>(seed);
-        for (&bytes, origin) in files.iter().zip(origins) {
-            weights.read_origin("the bytes of the program".as_ref(), Cursor::new(bytes), origin)?;
+        for (&parts, origin) in files.iter().zip(origins) {
+            let bytes = parts.iter().map(|&part| (Cursor::new(part), part.len() as u64)).collect();
+            weights.read_origin("the bytes of the program".as_ref(), Joined { parts: bytes, at: 0 }, origin)?;
         }
         Ok(weights)
     }
 
-    /// The parameters of files; all others are drawn from `seed`.
+    /// The parameters of files, each with those beside it; all others are drawn from `seed`.
     #[doc(hidden)]
     pub fn open_origins<C: Compiled>(seed: u64, paths: &[&Path], origins: &[Origin]) -> Result<Self> {
         let mut weights = Self::init::<C>(seed);
         for (&path, origin) in paths.iter().zip(origins) {
-            let mut file = BufReader::new(File::open(path).map_err(Error::io(path))?);
-            let found = file.seek(SeekFrom::End(0)).map_err(Error::io(path))?;
-            if found != origin.len || hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
-                let reason = format!("it is not the file that `{}` was built from", origin.name);
-                return Err(Error::Format { path: path.into(), reason });
+            let mut file = BufReader::new(origin.open(path)?);
+            if hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
+                return Err(origin.is_another(path));
             }
             weights.read_origin(path, file, origin)?;
         }
@@ -123,13 +125,78 @@ impl<T: Float> Weights<Cpu, T> {
     }
 }
 
+impl Origin {
+    /// A file and those beside it, if they are as long as those of the build.
+    fn open(&self, path: &Path) -> Result<Joined<File>> {
+        let mut parts = vec![];
+        let beside = self.external.iter().map(|&(name, len)| (path.with_file_name(name), len));
+        for (path, len) in iter::once((path.to_owned(), self.len)).chain(beside) {
+            let file = File::open(&path).map_err(Error::io(&path))?;
+            if file.metadata().map_err(Error::io(&path))?.len() != len {
+                return Err(self.is_another(&path));
+            }
+            parts.push((file, len));
+        }
+        Ok(Joined { parts, at: 0 })
+    }
+
+    /// What is said of a file with other bytes.
+    fn is_another(&self, path: &Path) -> Error {
+        let beside = if self.external.is_empty() { "" } else { ", or one of its external data is not" };
+        Error::Format {
+            path: path.into(),
+            reason: format!("it is not the file that `{}` was built from{beside}", self.name),
+        }
+    }
+
+    /// The bytes of all files.
+    fn len(&self) -> u64 {
+        self.len + self.external.iter().map(|(_, len)| len).sum::<u64>()
+    }
+}
+
+/// Files, with their bytes, as one.
+struct Joined<F> {
+    parts: Vec<(F, u64)>,
+    at: u64,
+}
+
+impl<F: Read + Seek> Read for Joined<F> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let mut start = 0;
+        for (part, len) in &mut self.parts {
+            let end = start + *len;
+            if self.at < end {
+                part.seek(SeekFrom::Start(self.at - start))?;
+                let read = part.take(end - self.at).read(to)?;
+                self.at += read as u64;
+                return Ok(read);
+            }
+            start = end;
+        }
+        Ok(0)
+    }
+}
+
+impl<F> Seek for Joined<F> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.parts.iter().map(|(_, len)| len).sum::<u64>().checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
 /// FNV-1a of all that stands between the parameters.
-fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> std::io::Result<u64> {
+fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> io::Result<u64> {
     let held = origin.tensors.iter().flat_map(|(_, held)| *held).filter(|held| !held.in_program);
     let mut places: Vec<(u64, u64)> =
         held.flat_map(Held::places).map(|(start, end)| (start as u64, end as u64)).collect();
     places.sort_unstable();
-    places.push((origin.len, origin.len));
+    places.push((origin.len(), origin.len()));
     let (mut hash, mut at, mut bytes) = (0xcbf2_9ce4_8422_2325u64, 0, Vec::new());
     for (start, end) in places {
         if start > at {

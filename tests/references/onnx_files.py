@@ -8,7 +8,7 @@ import pathlib
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).parent
 
@@ -159,6 +159,61 @@ def layers():
     return helper.make_graph(nodes, "layers", [argument], [result], weights)
 
 
+def external():
+    """Initialisers and a constant whose elements are in two other files, those of two initialisers in one place."""
+    random = np.random.default_rng(5)
+    node = helper.make_node
+    matrix = initializer(random, "matrix", 24, 4)
+    nodes = [
+        node("MatMul", ["x", "first.weight"], ["first"]),
+        node("Add", ["first", "first.bias"], ["shifted"]),
+        node("Relu", ["shifted"], ["positive"]),
+        node("Constant", [], ["matrix"], value=matrix),
+        node("MatMul", ["positive", "matrix"], ["narrow"]),
+        node("MatMul", ["narrow", "encoder.weight"], ["wide"]),
+        node("Transpose", ["decoder.weight"], ["transposed"]),
+        node("MatMul", ["wide", "transposed"], ["again"]),
+        node("Cast", ["half"], ["scale"], to=TensorProto.FLOAT),
+        node("Mul", ["again", "scale"], ["scaled"]),
+        node("Reshape", ["scaled", "square"], ["y"]),
+    ]
+    tied = initializer(random, "encoder.weight", 4, 6)
+    weights = [
+        initializer(random, "first.weight", 4, 24),
+        initializer(random, "first.bias", 24),
+        tied,
+        numpy_helper.from_array(numpy_helper.to_array(tied), "decoder.weight"),
+        numpy_helper.from_array(random.uniform(0.5, 1.5, 4).astype(np.float16), "half"),
+        numpy_helper.from_array(np.array([-1, 2, 2]), "square"),
+    ]
+    argument = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 4])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 2, 2])
+    return helper.make_graph(nodes, "external", [argument], [result], weights)
+
+
+def move_to_other_files(model):
+    """Writes the elements of tensors of `external` to other files, with gaps between them. The others stay where they are."""
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    tensors["matrix"] = next(node.attribute[0].t for node in model.graph.node if node.op_type == "Constant")
+    files = {
+        "external.data": ["half", "encoder.weight"],
+        "parts/more.data": ["matrix"],
+    }
+    for location, names in files.items():
+        data = b""
+        for name in names:
+            data += b"-" * (-len(data) % 64)
+            for own in [tensors[name]] + [tensors["decoder.weight"]] * (name == "encoder.weight"):
+                external_data_helper.set_external_data(own, location, offset=len(data), length=len(own.raw_data))
+            data += tensors[name].raw_data
+        path = HERE / "onnx" / location
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    for tensor in tensors.values():
+        if external_data_helper.uses_external_data(tensor):
+            tensor.ClearField("raw_data")
+
+
 def main():
     random = np.random.default_rng(3)
     arguments = {
@@ -166,14 +221,17 @@ def main():
         "words": {"words": random.integers(0, 11, (3, 6))},
         "types": {"x": random.standard_normal((2, 4)).astype(np.float32)},
         "layers": {"x": random.standard_normal((3, 4)).astype(np.float32)},
+        "external": {"x": random.standard_normal((3, 4)).astype(np.float32)},
     }
     # Optimised, products with quantised weights quantise their other factor, too.
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     lines = []
-    for graph, version in [(images(), 17), (words(), 17), (types(), 19), (layers(), 17)]:
+    for graph, version in [(images(), 17), (words(), 17), (types(), 19), (layers(), 17), (external(), 17)]:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8 if version == 17 else 9)
         onnx.checker.check_model(model, full_check=True)
+        if graph.name == "external":
+            move_to_other_files(model)
         path = HERE / "onnx" / f"{graph.name}.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
         given = arguments[graph.name]

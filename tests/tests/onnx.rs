@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use precast::{Error, View};
-use precast_compiler::onnx::{Bound, import};
+use precast_compiler::onnx::{Bound, File, import};
 use precast_compiler::oracle::{Data, Env, Tensor, run};
 use std::path::PathBuf;
 
@@ -17,6 +17,7 @@ precast::model! {
     pub struct Six = onnx("../references/onnx/words.onnx", "batch" = 3, length = 6);
     pub struct Types = onnx("../references/onnx/types.onnx", batch = B);
     pub struct Layers = onnx("../references/onnx/layers.onnx", batch = B);
+    pub struct External = onnx("../references/onnx/external.onnx", batch = B);
 }
 
 precast::model! {
@@ -210,6 +211,57 @@ fn another_file_is_an_error() {
 }
 
 #[test]
+fn parameters_in_other_files_are_read_from_there() {
+    let x = stored("external x");
+    let x: &[[f32; 4]] = x.as_chunks().0;
+    for model in [External::embedded().unwrap(), External::open_onnx(file("external.onnx")).unwrap()] {
+        assert_near(model.forward(x).unwrap().as_flattened().as_flattened(), &stored("external y"));
+        let names: Vec<String> = model.parameters().map(|(name, ..)| name).collect();
+        // Two initialisers in one place are one parameter.
+        assert_eq!(names, ["first.weight", "first.bias", "matrix", "encoder.weight", "half"]);
+    }
+}
+
+/// They are those of the build, or differ in nothing but parameters.
+#[test]
+fn other_files_belong_to_their_model() {
+    let folder = std::env::temp_dir().join(format!("precast-onnx-external-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("parts")).unwrap();
+    let path = folder.join("renamed.onnx");
+    std::fs::copy(file("external.onnx"), &path).unwrap();
+    let copied = |name: &str, damage: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = std::fs::read(file(name)).unwrap();
+        damage(&mut bytes);
+        std::fs::write(folder.join(name), bytes).unwrap();
+    };
+    let x = stored("external x");
+    let first = |model: External| model.forward(x.as_chunks().0).unwrap().as_flattened()[0][0];
+    copied("parts/more.data", &|_| {});
+    let missing = External::open_onnx(&path);
+    assert!(matches!(missing, Err(Error::Io { path, .. }) if path == folder.join("external.data")));
+    copied("external.data", &|_| {});
+    let own = first(External::open_onnx(&path).unwrap());
+    assert_eq!(own, first(External::embedded().unwrap()));
+    // The first of the halves that scale columns, twice as large.
+    copied("external.data", &|bytes| bytes[1] += 4);
+    assert_eq!(first(External::open_onnx(&path).unwrap()), 2.0 * own);
+    let refused = |wrong: &str| match External::open_onnx(&path) {
+        Err(Error::Format { path, reason }) => {
+            assert_eq!(path, folder.join(wrong));
+            assert!(reason.contains("`External`"), "{reason}");
+        }
+        Err(other) => unreachable!("{other}"),
+        Ok(_) => unreachable!("another file was taken"),
+    };
+    // Between two tensors.
+    copied("external.data", &|bytes| bytes[10] ^= 1);
+    refused("renamed.onnx");
+    copied("external.data", &|bytes| bytes.push(0));
+    refused("external.data");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn weights_of_all_types_are_read_from_the_file() {
     let x = stored("types x");
     let x: &[[f32; 4]] = x.as_chunks().0;
@@ -251,7 +303,8 @@ fn read_again(path: &std::path::Path, args: Vec<Tensor>) -> (Vec<Tensor>, String
     let bytes = std::fs::read(path).unwrap();
     std::fs::remove_file(path).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let imported = import(bytes.into(), &Bound::default(), proc_macro2::Span::call_site()).unwrap();
+    let imported =
+        import(&File::decode(bytes, None).unwrap(), &Bound::default(), proc_macro2::Span::call_site()).unwrap();
     let (model, known) = imported.model("Again");
     let of_type =
         |tensor: &Tensor| Tensor::new(tensor.shape.clone(), Data::Float(model.float(), tensor.data.numbers()));

@@ -7,11 +7,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use precast_compiler::ir::verify::{After, verify};
-use precast_compiler::onnx::{Bound, import};
+use precast_compiler::onnx::{Bound, File, import};
 use proc_macro2::Span;
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(imported) = import(bytes.to_vec().into(), &Bound::default(), Span::call_site()) else { return };
+    let Ok(file) = File::decode(bytes.to_vec(), None) else { return };
+    let Ok(imported) = import(&file, &Bound::default(), Span::call_site()) else { return };
     let (model, _) = imported.model("Net");
     verify(&model, After::Expand).expect("what is imported is sound");
 });

@@ -384,11 +384,13 @@ pub struct Origin {
     pub file: proc_macro2::Literal,
     /// Its bytes.
     pub len: u64,
-    /// FNV-1a of all of it but the parameters.
+    /// The files that hold elements of its tensors, too: their names from its folder, and their bytes.
+    pub external: Vec<(String, u64)>,
+    /// FNV-1a of all of them but the parameters.
     pub hash: u64,
     /// The parameters that are in it, with their places: one for each turn of a run of layers.
     pub tensors: Vec<(ParamId, Vec<Held>)>,
-    /// Those that the file does not hold as they are.
+    /// Those that the files do not hold as they are.
     pub constants: Vec<u8>,
 }
 
@@ -397,9 +399,9 @@ pub struct Origin {
 pub struct Held {
     /// The type of its elements there.
     pub dtype: DType,
-    /// Whether it is among the constants that the program holds, rather than in the file.
+    /// Whether it is among the constants that the program holds, rather than in the files.
     pub in_program: bool,
-    /// Its first byte.
+    /// Its first byte, of all files' one after the other.
     pub start: usize,
     /// The one behind its last.
     pub end: usize,

@@ -3,6 +3,7 @@
 //! Always: a tensor has as many elements as its extents say, and no more memory is taken than the file has bytes for.
 
 use super::Failure;
+use super::file::EXTERNAL;
 use super::proto::TensorProto;
 use crate::ir::limits::{AXES, ELEMENTS, INTEGER};
 use crate::ir::{Category, DType, Dim, Type};
@@ -103,7 +104,7 @@ pub(super) fn shape(dims: &[i64]) -> Result<Vec<usize>, Failure> {
 /// As of [`tensor`].
 pub(super) fn checked(proto: &TensorProto) -> Result<Type, Failure> {
     let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
-    if proto.raw_data.is_empty() || proto.data_location == 1 {
+    if proto.raw_data.is_empty() {
         tensor(proto)?;
     } else {
         let (count, size) = (shape.iter().product::<usize>(), size(dtype));
@@ -118,6 +119,12 @@ pub(super) fn checked(proto: &TensorProto) -> Result<Type, Failure> {
     Ok(Type::new(dtype, shape.into_iter().map(|extent| Dim::from(extent as i64)).collect::<Vec<_>>()))
 }
 
+/// The bytes that a tensor of a file has, if its type is one.
+pub(super) fn bytes(proto: &TensorProto) -> Option<usize> {
+    let (dtype, shape) = (dtype(proto.data_type.into()).ok()?, shape(&proto.dims).ok()?);
+    shape.iter().try_fold(size(dtype), |bytes, &extent| bytes.checked_mul(extent))
+}
+
 /// The bytes of an element; truth values are bytes.
 fn size(dtype: DType) -> usize {
     if dtype == DType::Bool { 1 } else { dtype.bits() as usize / 8 }
@@ -129,14 +136,8 @@ fn size(dtype: DType) -> usize {
 /// Where its elements are in another file, are not of a type that is computed with, or are not as many as its extents say.
 pub fn tensor(proto: &TensorProto) -> Result<Tensor, Failure> {
     let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
-    if proto.data_location == 1 {
-        let location = proto.external_data.iter().find(|entry| entry.key == "location");
-        let place = location.map_or_else(|| "another file".to_owned(), |entry| format!("the file `{}`", entry.value));
-        return Err(Failure::new(format!(
-            "the elements of `{}` are in {place}, and other files are not read: \
-             `onnx.save(onnx.load(path), path)` of Python writes all into one",
-            proto.name
-        )));
+    if proto.data_location == EXTERNAL {
+        return Err(Failure::new(format!("the elements of `{}` are in another file", proto.name)));
     }
     let count: usize = shape.iter().product();
     let found = |data: Data| match data.len() == count {

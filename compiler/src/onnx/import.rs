@@ -8,11 +8,11 @@ mod scope;
 use super::budget::{self, Budget};
 use super::names::Names;
 use super::node::Node;
-use super::operand::{Known, Operand};
+use super::operand::{Identity, Known, Operand};
 use super::operators::{self, Operator};
 use super::params::{Declared, Params, Weight};
 use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
-use super::{Failure, Refusal, element, fold, symbolic};
+use super::{Failure, File, Refusal, element, fold, symbolic};
 use crate::ir::graph::Memory;
 use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
 use crate::ir::precision::Precision;
@@ -20,8 +20,6 @@ use crate::ir::{DType, Dim, Function, Graph, Kind, Model, Type, Value};
 use crate::ops::Builder;
 use crate::oracle::{Data, Tensor};
 use proc_macro2::{Ident, Span, TokenStream};
-use prost::Message;
-use prost::bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -77,17 +75,14 @@ impl Imported {
     }
 }
 
-/// Reads a file.
+/// Reads what a file says.
 ///
 /// # Errors
 /// All that is wrong with it or not supported.
-pub fn import(bytes: Bytes, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
-    let whole = |reason: String| vec![Refusal::of_file(reason)];
-    let len = bytes.len();
-    let budget = || Budget::of(len);
-    let file = ModelProto::decode(bytes).map_err(|why| whole(format!("this is no ONNX file: {why}")))?;
-    let Some(graph) = &file.graph else { return Err(whole("the file has no graph".into())) };
-    let read = |float| Importer::new(&file, budget(), bound, span, float).read(graph);
+pub fn import(file: &File, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
+    let model = &file.model;
+    let Some(graph) = &model.graph else { return Err(vec![Refusal::of_file("the file has no graph")]) };
+    let read = |float| Importer::new(model, Budget::of(file.bytes().len()), bound, span, float).read(graph);
     let imported = read(DType::F32)?;
     // Parameters have one type, and f64 holds all.
     let is_wide = imported.tensors.iter().any(|weight| weight.is_of(DType::F64));
@@ -98,6 +93,8 @@ struct Importer<'f> {
     graph: Graph,
     params: Params,
     scope: Scope,
+    /// The initialisers that are raw bytes. Those of one place are one.
+    known: BTreeMap<Identity, Rc<Known>>,
     /// What the file's named dimensions are, by the file's names.
     dims: BTreeMap<String, Dim>,
     dim_names: Names,
@@ -119,6 +116,7 @@ impl<'f> Importer<'f> {
             graph: Graph::default(),
             params: Params::Model(Declared::new(float)),
             scope: Scope::new(),
+            known: BTreeMap::new(),
             dims: bound.dims.clone(),
             dim_names,
             opsets: &file.opset_import,
@@ -195,6 +193,10 @@ impl<'f> Importer<'f> {
     fn initializers(&mut self, graph: &GraphProto) {
         for proto in &graph.initializer {
             let operand = match Known::initializer(proto) {
+                Ok(known) if known.is_raw() => {
+                    let one = self.known.entry(known.identity()).or_insert_with(|| Rc::new(known));
+                    Some(Operand::Known(one.clone()))
+                }
                 Ok(known) => Some(Operand::Known(Rc::new(known))),
                 Err(why) => {
                     self.refusals.push(Refusal::of_file(format!("initializer `{}`: {why}", proto.name)));

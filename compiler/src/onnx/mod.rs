@@ -1,4 +1,5 @@
-//! The front door for ONNX: a file in, a function with types and its parameters out, as they are behind shape; and back from behind grad.
+//! The front door for ONNX: a file with its external data in, a function with types and its parameters out, as they are behind shape; and
+//! back from behind grad.
 //!
 //! Always: the same file gives the same function; everything that the file's shapes decide is decided here, by the oracle, so that
 //! none of it is left to run; all that is not supported is said at once, each by the node that asks for it. A damaged file is an error,
@@ -8,6 +9,7 @@ mod budget;
 mod element;
 pub mod export;
 mod failure;
+mod file;
 mod fold;
 mod import;
 mod names;
@@ -23,6 +25,7 @@ mod weights;
 pub use element::tensor;
 pub use export::{Exported, export};
 pub use failure::{Failure, Refusal};
+pub use file::File;
 pub use import::{Bound, Imported, import};
 pub use operators::names as operators;
 pub use params::Weight;

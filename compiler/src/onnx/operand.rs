@@ -1,7 +1,7 @@
 //! What a name of a file stands for while its graph is read.
 
 use super::proto::TensorProto;
-use super::{Failure, element};
+use super::{Failure, File, element};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type, Value};
 use crate::oracle::{Data, Tensor};
@@ -39,6 +39,9 @@ pub(super) struct Dims {
     /// What they are divided by: 1 where they are integers.
     pub(super) over: i64,
 }
+
+/// What tells tensors from one another: an address, the number of an element type, and extents.
+pub(super) type Identity = (usize, i32, Vec<i64>);
 
 /// A tensor that is known at build time. That of an initialiser is decoded when its elements are asked for, as those of weights are
 /// not while a graph is read.
@@ -107,9 +110,14 @@ impl Known {
         self.ty.count().as_const().unwrap_or(0) as usize
     }
 
+    /// Whether its elements are bytes of the file, as they are.
+    pub(super) fn is_raw(&self) -> bool {
+        !self.proto.raw_data.is_empty()
+    }
+
     /// Whether it is large and lies in the file.
     fn is_table(&self) -> bool {
-        self.len() > OF_A_TABLE && !self.proto.raw_data.is_empty()
+        self.len() > OF_A_TABLE && self.is_raw()
     }
 
     /// Whether it may be another one in another file, so that what reads it stays in the graph.
@@ -120,19 +128,17 @@ impl Known {
         is_named || self.made.is_some()
     }
 
-    /// Where its elements are in the bytes of the file that it was read from, if that holds them as they are, and nothing but values
-    /// depends on them.
-    pub(super) fn place(&self, file: &[u8]) -> Option<Range<usize>> {
-        let raw = &self.proto.raw_data;
-        let start = raw.as_ptr().addr().checked_sub(file.as_ptr().addr())?;
-        let is_inside = !raw.is_empty() && start.checked_add(raw.len())? <= file.len();
-        (is_inside && !self.decides.get()).then(|| start..start + raw.len())
+    /// Where its elements are in the file that it was read from, if that holds them as they are, and nothing but values depends on
+    /// them.
+    pub(super) fn place(&self, file: &File) -> Option<Range<usize>> {
+        file.place(&self.proto.raw_data).filter(|_| !self.decides.get())
     }
 
-    /// What tells it from others: where its elements are.
-    pub(super) fn address(&self) -> usize {
+    /// What tells it from others: where its elements are, and what they are taken for.
+    pub(super) fn identity(&self) -> Identity {
         let raw = &self.proto.raw_data;
-        if raw.is_empty() { std::ptr::from_ref(self).addr() } else { raw.as_ptr().addr() }
+        let address = if self.is_raw() { raw.as_ptr().addr() } else { std::ptr::from_ref(self).addr() };
+        (address, self.proto.data_type, self.proto.dims.clone())
     }
 
     /// Its elements, on which no decision is to depend.

@@ -6,7 +6,7 @@
 
 use super::names::Names;
 use super::node::Made;
-use super::operand::{Known, Operand};
+use super::operand::{Identity, Known, Operand};
 use super::{roll, symbolic};
 use crate::ir::model::{Init, Param, ParamId, Turn};
 use crate::ir::prim::{MapOp, Prim};
@@ -33,8 +33,8 @@ pub(super) struct Declared {
     pub(super) params: Vec<Param>,
     /// What they are, in their order.
     pub(super) tensors: Vec<Weight>,
-    /// Those that have been read, by the address of what is known.
-    read: BTreeMap<usize, Read>,
+    /// Those that have been read.
+    read: BTreeMap<Identity, Read>,
 }
 
 /// What a parameter is.
@@ -120,14 +120,14 @@ impl Declared {
     }
 
     fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
-        let address = known.address();
-        if !self.read.contains_key(&address) {
+        let identity = known.identity();
+        if !self.read.contains_key(&identity) {
             let first = self.params.len();
             let value = self.read(b, known)?;
             let params = first..self.params.len();
-            self.read.insert(address, Read { _known: known.clone(), value, params });
+            self.read.insert(identity.clone(), Read { _known: known.clone(), value, params });
         }
-        let Some(read) = self.read.get(&address) else { unreachable!("it was put there") };
+        let Some(read) = self.read.get(&identity) else { unreachable!("it was put there") };
         if fixed {
             self.params[read.params.clone()].iter_mut().for_each(|param| param.trained = false);
         }

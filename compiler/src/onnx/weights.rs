@@ -3,9 +3,9 @@
 //! Always: weights are never copied into the program as tokens; what the file does not hold as it is, and that on which the program
 //! itself depends, is, and is small.
 
-use super::Refusal;
 use super::operand::Known;
 use super::params::Weight;
+use super::{File, Refusal};
 use crate::ir::model::{Held, Origin};
 use crate::ir::{DType, Model, ParamId};
 use proc_macro2::Literal;
@@ -14,30 +14,32 @@ use std::rc::Rc;
 /// The most bytes of constants that become part of a program's text.
 const MOST: usize = 1 << 20;
 
-/// The origin of a model whose parameters these are; `file` is the literal that names it.
+/// The origin of a model that was read `of` a file, and whose parameters these are; `file` is the literal that names it.
 ///
 /// # Errors
 /// Where weights are held in a way that has no place in the file.
-pub fn origin(model: &Model, tensors: &[Weight], bytes: &[u8], file: Literal) -> Result<Origin, Refusal> {
-    let (name, len) = (model.name.to_string(), bytes.len() as u64);
-    let mut origin = Origin { name, file, len, hash: 0, tensors: vec![], constants: vec![] };
+pub fn origin(model: &Model, tensors: &[Weight], of: &File, file: Literal) -> Result<Origin, Refusal> {
+    let external: Vec<(String, u64)> = of.external().iter().map(|(name, len)| (name.clone(), *len as u64)).collect();
+    let len = of.bytes().len() as u64 - external.iter().map(|(_, len)| len).sum::<u64>();
+    let name = model.name.to_string();
+    let mut origin = Origin { name, file, len, external, hash: 0, tensors: vec![], constants: vec![] };
     for (number, (param, weight)) in model.params.iter().zip(tensors).enumerate() {
-        let mut held = |known: &Rc<Known>| match known.place(bytes) {
+        let mut held = |known: &Rc<Known>| match known.place(of) {
             Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },
             None => constant(&mut origin.constants, param.ty.dtype, known),
         };
         let held = weight.turns.iter().map(&mut held).collect();
         if origin.constants.len() > MOST {
             let reason = format!(
-                "the elements of `{}` are no raw data of the file, or decide what the program is, and with those of others like it \
-                 they are more than the {MOST} bytes that a program holds",
+                "the elements of `{}` are no raw data of the file, lie on those of another tensor, or decide what the program is, and \
+                 with those of others like it they are more than the {MOST} bytes that a program holds",
                 param.instances()[0]
             );
             return Err(Refusal::of_file(reason));
         }
         origin.tensors.push((ParamId(number as u32), held));
     }
-    origin.hash = hash(bytes, &origin.tensors);
+    origin.hash = hash(of.bytes(), &origin.tensors);
     Ok(origin)
 }
 

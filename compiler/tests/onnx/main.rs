@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod external;
 mod hostile;
 mod layers;
 mod mutations;
@@ -18,7 +19,7 @@ use precast_compiler::onnx::proto::{
     AttributeProto, DimensionProto, Extent, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
-use precast_compiler::onnx::{Bound, Imported, Refusal, Weight, import, operators};
+use precast_compiler::onnx::{Bound, File, Imported, Refusal, Weight, import, operators};
 use precast_compiler::oracle::{self, Data, Env, Tensor};
 use proc_macro2::Span;
 use prost::Message;
@@ -28,7 +29,7 @@ const FLOAT: i32 = 1;
 const INT64: i32 = 7;
 
 fn read(model: &ModelProto) -> Result<Imported, Vec<Refusal>> {
-    import(model.encode_to_vec().into(), &Bound::default(), Span::call_site())
+    import(&File::decode(model.encode_to_vec(), None)?, &Bound::default(), Span::call_site())
 }
 
 fn model(nodes: Vec<NodeProto>, inputs: Vec<ValueInfoProto>, outputs: &[&str], known: Vec<TensorProto>) -> ModelProto {

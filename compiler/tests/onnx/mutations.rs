@@ -7,7 +7,7 @@ use precast_compiler::ir::verify::{After, verify, verify_plans};
 use precast_compiler::onnx::proto::{
     AttributeProto, DimensionProto, Extent, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
 };
-use precast_compiler::onnx::{Bound, import, operators};
+use precast_compiler::onnx::{Bound, File, import, operators};
 use precast_compiler::pipeline::lower;
 use proc_macro2::Span;
 use prost::Message;
@@ -21,9 +21,10 @@ const BYTES: u64 = 1 << 16;
 /// The largest graph that is compiled.
 const NODES: usize = 200;
 
-/// Whether a file is imported. Panics where what it becomes is not sound.
-fn is_imported(bytes: Bytes) -> bool {
-    let Ok(imported) = import(bytes, &Bound::default(), Span::call_site()) else { return false };
+/// Whether a file, which was in a folder, is imported. Panics where what it becomes is not sound.
+fn is_imported(bytes: Vec<u8>, folder: Option<&Path>) -> bool {
+    let Ok(file) = File::decode(bytes, folder) else { return false };
+    let Ok(imported) = import(&file, &Bound::default(), Span::call_site()) else { return false };
     let (model, _) = imported.model("Net");
     verify(&model, After::Expand).unwrap();
     if model.functions[0].graph.nodes.len() < NODES {
@@ -48,7 +49,7 @@ fn count() -> Option<u64> {
 }
 
 /// Damages each file in turn, and collects which made the importer panic.
-fn damaged(cases: u64, damage: fn(&mut Random, &[u8]) -> Bytes) {
+fn damaged(cases: u64, damage: fn(&mut Random, &[u8]) -> Vec<u8>) {
     let mut all = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/references/onnx"));
     all.extend(std::env::var("PRECAST_FUZZ_FILES").map(|folder| files(Path::new(&folder))).unwrap_or_default());
     let whole: Vec<Vec<u8>> = all.iter().map(|path| std::fs::read(path).unwrap()).collect();
@@ -57,7 +58,7 @@ fn damaged(cases: u64, damage: fn(&mut Random, &[u8]) -> Bytes) {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let at = random.below(whole.len());
         let bytes = damage(&mut random, &whole[at]);
-        match catch_unwind(|| is_imported(bytes)) {
+        match catch_unwind(|| is_imported(bytes, all[at].parent())) {
             Ok(made) => imported += u64::from(made),
             Err(_) => panicked.push(format!("{}, seed {seed}", all[at].display())),
         }
@@ -82,9 +83,9 @@ fn damaged_bytes_are_errors() {
                 break;
             }
         }
-        bytes.into()
+        bytes
     });
-    let text = import(Bytes::from_static(b"# not a model"), &Bound::default(), Span::call_site()).unwrap_err();
+    let text = File::decode(b"# not a model".to_vec(), None).unwrap_err();
     assert!(text[0].to_string().starts_with("this is no ONNX file: "), "{}", text[0]);
 }
 
@@ -93,7 +94,7 @@ fn damaged_bytes_are_errors() {
 fn files_of_the_fuzzer_are_imported_or_refused() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/onnx");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
-    let imported = files.filter(|bytes| is_imported(bytes.clone().into())).count();
+    let imported = files.filter(|bytes| is_imported(bytes.clone(), None)).count();
     assert!(imported > 0);
 }
 
@@ -104,7 +105,7 @@ fn damaged_structures_are_errors() {
         for _ in 0..1 + random.below(4) {
             damage(random, &mut file);
         }
-        file.encode_to_vec().into()
+        file.encode_to_vec()
     });
 }
 

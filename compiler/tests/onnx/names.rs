@@ -8,7 +8,11 @@ use precast_compiler::stages::parse::{Texts, texts};
 
 fn bound(model: &ModelProto, dims: &[(&str, Dim)]) -> Result<Imported, Vec<String>> {
     let dims = dims.iter().map(|(name, dim)| ((*name).to_owned(), dim.clone())).collect();
-    let imported = import(model.encode_to_vec().into(), &Bound { dims, ..Bound::default() }, Span::call_site());
+    let imported = import(
+        &File::decode(model.encode_to_vec(), None).unwrap(),
+        &Bound { dims, ..Bound::default() },
+        Span::call_site(),
+    );
     imported.map_err(|refusals| refusals.iter().map(ToString::to_string).collect())
 }
 

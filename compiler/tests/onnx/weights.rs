@@ -3,7 +3,7 @@
 use super::*;
 use precast_compiler::ir::DType;
 use precast_compiler::ir::model::Origin;
-use precast_compiler::onnx::{origin, proto::StringStringEntryProto};
+use precast_compiler::onnx::origin;
 use proc_macro2::Literal;
 
 const INT8: i32 = 3;
@@ -21,11 +21,11 @@ fn zeros(name: &str, data_type: i32, dims: &[i64], size: usize) -> TensorProto {
 
 /// Where the parameters are, beside their names and whether they are trained.
 fn placed(model: &ModelProto) -> (Vec<(String, bool)>, Result<Origin, Refusal>) {
-    let bytes = Bytes::from(model.encode_to_vec());
-    let imported = import(bytes.clone(), &Bound::default(), Span::call_site()).unwrap();
+    let file = File::decode(model.encode_to_vec(), None).unwrap();
+    let imported = import(&file, &Bound::default(), Span::call_site()).unwrap();
     let names = imported.params.iter().map(|param| (param.name.clone(), param.trained)).collect();
     let (model, known) = imported.model("Model");
-    (names, origin(&model, &known, &bytes, Literal::string("model.onnx")))
+    (names, origin(&model, &known, &file, Literal::string("model.onnx")))
 }
 
 fn names(model: &ModelProto) -> Vec<(String, bool)> {
@@ -222,13 +222,4 @@ fn what_no_result_needs_is_no_parameter() {
     let nodes = vec![node("Mul", &["x", "dead"], &["z"], vec![]), node("Add", &["x", "w"], &["y"], vec![])];
     let known = ["dead", "w"].map(|name| floats(name, &[3], &[0.5, 1.0, 1.5]));
     assert_eq!(names(&model(nodes, vec![x(&[3])], &["y"], known.to_vec())), named(&[("w", true)]));
-}
-
-#[test]
-fn elements_in_other_files_are_refused_by_their_names() {
-    let location = StringStringEntryProto { key: "location".into(), value: "weights.bin".into() };
-    let weight = TensorProto { data_location: 1, external_data: vec![location], ..floats("w", &[2], &[]) };
-    let add = node("Add", &["x", "w"], &["y"], vec![]);
-    let found = reasons(&model(vec![add], vec![x(&[2])], &["y"], vec![weight]));
-    assert!(found[0].contains("the elements of `w` are in the file `weights.bin`"), "{found:?}");
 }

@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::{Function, Model, Param};
 use precast_compiler::onnx::proto::{ModelProto, TensorProto};
-use precast_compiler::onnx::{Bound, Weight, import, tensor};
+use precast_compiler::onnx::{Bound, File, Weight, import, tensor};
 use precast_compiler::oracle::{self, Tensor};
 use proc_macro2::Span;
 use prost::Message;
@@ -62,13 +62,14 @@ impl Case {
     /// Reads the test and imports its model.
     pub(crate) fn open(&self, suite: &Path) -> Result<Opened, String> {
         let folder = suite.join(&self.folder).join(&self.name);
-        let bytes = Bytes::from(read(&folder.join("model.onnx"))?);
-        let file = ModelProto::decode(bytes.clone()).map_err(|why| why.to_string())?;
-        let Data { inputs, outputs: wanted } = Data::read(&folder.join("test_data_set_0"), &file)?;
+        let bytes = read(&folder.join("model.onnx"))?;
+        let names = ModelProto::decode(bytes.as_slice()).map_err(|why| why.to_string())?;
+        let Data { inputs, outputs: wanted } = Data::read(&folder.join("test_data_set_0"), &names)?;
         let (constants, args): (Vec<_>, Vec<_>) =
             inputs.into_iter().partition(|(name, _)| self.const_bind.contains(name));
         let bound = Bound { args: constants.into_iter().collect(), ..Bound::default() };
-        let imported = import(bytes, &bound, Span::call_site()).map_err(|refusals| {
+        let imported = File::decode(bytes, Some(&folder)).and_then(|file| import(&file, &bound, Span::call_site()));
+        let imported = imported.map_err(|refusals| {
             let all: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             all.join("; ")
         })?;

@@ -9,6 +9,7 @@ use crate::ir::precision::Precision;
 use crate::ir::{Dim, Model};
 use crate::onnx::{self, Bound, Refusal};
 use quote::{ToTokens, quote};
+use std::path::Path;
 
 /// The most refusals that are told of one by one.
 const TOLD: usize = 100;
@@ -25,7 +26,7 @@ pub(super) fn model(import: &Import, diags: &mut Diags) -> Option<Model> {
             return None;
         }
     };
-    match read(import, bytes, diags) {
+    match read(import, bytes, path.parent(), diags) {
         Ok(model) => Some(model),
         Err(refusals) => {
             report(import, &refusals, diags);
@@ -34,7 +35,7 @@ pub(super) fn model(import: &Import, diags: &mut Diags) -> Option<Model> {
     }
 }
 
-fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec<Refusal>> {
+fn read(import: &Import, bytes: Vec<u8>, folder: Option<&Path>, diags: &mut Diags) -> Result<Model, Vec<Refusal>> {
     let mut bound = Bound::default();
     for arg in &import.args {
         let dim = match &arg.value {
@@ -46,10 +47,10 @@ fn read(import: &Import, bytes: Vec<u8>, diags: &mut Diags) -> Result<Model, Vec
         };
         bound.dims.insert(arg.name.clone(), dim);
     }
-    let bytes = prost::bytes::Bytes::from(bytes);
-    let imported = onnx::import(bytes.clone(), &bound, import.name.span())?;
+    let file = onnx::File::decode(bytes, folder)?;
+    let imported = onnx::import(&file, &bound, import.name.span())?;
     let (model, tensors) = imported.model(&import.name.to_string());
-    let origin = onnx::origin(&model, &tensors, &bytes, import.file.token()).map_err(|why| vec![why])?;
+    let origin = onnx::origin(&model, &tensors, &file, import.file.token()).map_err(|why| vec![why])?;
     let Options { memory, precision, storage, deterministic } = options::options(&import.attrs, diags);
     if storage.is_some() || precision != Precision::default() {
         let message = format!("what the parameters of `{}` are is what its file says", import.name);

@@ -6,12 +6,13 @@ use crate::ir::model::{Held, Origin, ParamId};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The methods of the model.
 pub(super) fn methods(model: &Model, rt: &TokenStream) -> TokenStream {
     let name = &model.name;
     let [plan, places] = ["Plan_", "ORIGINS"].map(|item| super::path(model, &Ident::new(item, Span::call_site())));
-    let files = model.origins.iter().map(|origin| &origin.file);
+    let files = model.origins.iter().map(embedded);
     // Parameters of other layers are drawn; scales of integers follow from what these are made of.
     let scales: BTreeSet<ParamId> = model.params.iter().filter_map(|param| param.scales).collect();
     let drawn =
@@ -36,7 +37,7 @@ pub(super) fn methods(model: &Model, rt: &TokenStream) -> TokenStream {
         /// # Errors
         /// If a parameter is no number of the type that the model stores.
         pub fn embedded(#parameter) -> #rt::Result<Self> {
-            let files: &[&[::core::primitive::u8]] = &[#(::core::include_bytes!(#files)),*];
+            let files: &[&[&[::core::primitive::u8]]] = &[#(#files),*];
             ::core::result::Result::Ok(#name { weights: #rt::Weights::of_origins::<#plan>(#seed, files, &#places)? })
         }
 
@@ -50,6 +51,22 @@ pub(super) fn methods(model: &Model, rt: &TokenStream) -> TokenStream {
             ::core::result::Result::Ok(#name { weights: #rt::Weights::open_origins::<#plan>(#seed, &paths, &#places)? })
         }
     }
+}
+
+/// The bytes of a file, and of those beside it.
+fn embedded(origin: &Origin) -> TokenStream {
+    let Origin { file, external, .. } = origin;
+    let file_name = match syn::Lit::new(file.clone()) {
+        syn::Lit::Str(name) => name.value(),
+        _ => unreachable!("files are named by texts"),
+    };
+    let external = external.iter().map(|(name, _)| {
+        let mut literal = Literal::string(&Path::new(&file_name).with_file_name(name).to_string_lossy());
+        literal.set_span(file.span());
+        literal
+    });
+    let files = std::iter::once(file.clone()).chain(external);
+    quote!(&[#(::core::include_bytes!(#files)),*])
 }
 
 /// What the methods do.
@@ -87,9 +104,13 @@ fn evenly(all: &[Held]) -> Option<(&Held, usize)> {
 }
 
 fn item(origin: &Origin) -> TokenStream {
-    let Origin { name, file: _, len, hash, tensors, constants } = origin;
+    let Origin { name, file: _, len, external, hash, tensors, constants } = origin;
     let (len, hash) = (Literal::u64_unsuffixed(*len), Literal::u64_unsuffixed(*hash));
     let constants = Literal::byte_string(constants);
+    let external = external.iter().map(|(name, len)| {
+        let len = Literal::u64_unsuffixed(*len);
+        quote!((#name, #len))
+    });
     let one = |Held { dtype, in_program, start, end }: &Held| {
         let [start, end] = [start, end].map(|at| Literal::usize_unsuffixed(*at));
         let (dtype, place) = (dtype.name_in_files(), if *in_program { quote!(in_program) } else { quote!(in_file) });
@@ -110,5 +131,14 @@ fn item(origin: &Origin) -> TokenStream {
         };
         quote!((#parameter, &[#held]))
     });
-    quote!(rt::Origin { name: #name, len: #len, hash: #hash, tensors: &[#(#tensors),*], constants: #constants })
+    quote! {
+        rt::Origin {
+            name: #name,
+            len: #len,
+            external: &[#(#external),*],
+            hash: #hash,
+            tensors: &[#(#tensors),*],
+            constants: #constants,
+        }
+    }
 }
