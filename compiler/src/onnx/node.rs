@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 /// Attributes of which a result does not depend on where an operator does not ask for them: of random numbers that are not drawn; of an order
 /// that may be any; of types without infinities; of what a wider type computes as well; of arguments with three axes; of a result
-/// that nobody asks for; of training; and, of old versions, of memory, and of shapes that broadcast in any case.
+/// that nobody asks for; of parts that a sum is made in; of training; and, of old versions, of memory, and of shapes that broadcast in any case.
 const WITHOUT_EFFECT: &[&str] = &[
     "seed",
     "ratio",
@@ -34,6 +34,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "q_num_heads",
     "kv_num_heads",
     "qk_matmul_output_mode",
+    "chunk_size",
     "momentum",
     "consumed_inputs",
     "broadcast",
@@ -281,9 +282,9 @@ impl Node<'_> {
         tensor.map(|tensor| Known::constant(tensor, result)).transpose()
     }
 
-    /// An element type, where it is given.
+    /// An element type, where it is given; the number 0 is none.
     pub(super) fn dtype(&self, name: &str) -> Made<Option<DType>> {
-        let attribute = self.attribute(name);
+        let attribute = self.attribute(name).filter(|of| !of.s.is_empty() || of.i != 0);
         attribute.map(|of| if of.s.is_empty() { element::dtype(of.i) } else { element::named(&of.s) }).transpose()
     }
 

@@ -113,6 +113,32 @@ fn blocks_become_channels_in_either_order() {
     is_near(&made("CRD"), &f32s(&[1, 8, 1, 1], &[0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]));
 }
 
+/// Exporters write attributes that are what they would be without, and that matter to other results or arguments alone.
+#[test]
+fn defaults_may_be_written() {
+    let x = f32s(&[1, 1, 4], &[1.0, 3.0, 2.0, 0.0]);
+    let one = |operator, attributes, known| one(operator, attributes, std::slice::from_ref(&x), known);
+    let kernel = ints("kernel_shape", &[2]);
+    let pooled = one("MaxPool", vec![kernel, int("storage_order", 0)], vec![]);
+    is_near(&pooled, &f32s(&[1, 1, 3], &[3.0, 3.0, 2.0]));
+    let twice = vec![floats("", &[0], &[]), floats("scales", &[3], &[1.0, 1.0, 2.0])];
+    let resized = one("Resize", vec![text("keep_aspect_ratio_policy", "stretch")], twice);
+    is_near(&resized, &f32s(&[1, 1, 8], &[1.0, 1.0, 3.0, 3.0, 2.0, 2.0, 0.0, 0.0]));
+    let zero =
+        TensorProto { data_type: 3, dims: vec![], int32_data: vec![1], name: "zero".into(), ..Default::default() };
+    let scale = || floats("scale", &[], &[0.5]);
+    let quantized = |dtype| one("QuantizeLinear", vec![int("output_dtype", dtype)], vec![scale(), zero.clone()]);
+    is_near(&quantized(0), &quantized(3));
+    is_near(&quantized(0), &Tensor::new(vec![1, 1, 4], Data::Int(precast_compiler::ir::DType::I8, vec![3, 7, 5, 1])));
+    let known = |name: &str, dims: &[i64]| floats(name, dims, &vec![0.5; dims.iter().product::<i64>() as usize]);
+    let recurrent = |names: &[&'static [u8]]| {
+        let strings = names.iter().map(|name| (*name).into()).collect();
+        let names = AttributeProto { strings, ..attribute_of("activations") };
+        one("RNN", vec![int("hidden_size", 1), names], vec![known("w", &[1, 1, 4]), known("r", &[1, 1, 1])])
+    };
+    is_near(&recurrent(&[b"Tanh", b"Tanh"]), &recurrent(&[b"Tanh"]));
+}
+
 /// One scale is that of all elements, whichever axis is named.
 #[test]
 fn one_scale_has_no_axis() {

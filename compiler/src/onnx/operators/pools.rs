@@ -30,22 +30,23 @@ fn windows(n: &Node<'_>, x: Value) -> Made<Sliding> {
 fn max(n: &mut Node<'_>) -> Made<Vec<Value>> {
     let x = n.arg(0)?;
     let Sliding { windows, .. } = windows(n, x)?;
+    let by_columns = n.flag("storage_order");
     let largest = n.b.prim(Prim::WindowReduce { op: ReduceOp::Max, windows: windows.clone() }, &[x])?;
     if !n.wants(1) {
         return Ok(vec![largest]);
     }
-    let index = positions(n, x, &windows)?;
+    let index = positions(n, x, &windows, by_columns)?;
     Ok(vec![largest, index])
 }
 
 /// Where each window's first largest element stands in the whole argument: row-major, or with the last two spatial axes in the other
 /// order.
-fn positions(n: &mut Node<'_>, x: Value, windows: &[Window]) -> Made {
+fn positions(n: &mut Node<'_>, x: Value, windows: &[Window], by_columns: bool) -> Made {
     let shape = n.b.shape(x);
     let mut rest = n.b.prim(Prim::WindowArgMax { windows: windows.to_vec() }, &[x])?;
     let outputs = n.b.shape(rest);
     let mut strides = n.b.ty(x).strides();
-    if n.flag("storage_order") && windows.len() > 1 {
+    if by_columns && windows.len() > 1 {
         let mut stride = Dim::from(1);
         for axis in 2..shape.len() {
             strides[axis] = stride.clone();

@@ -81,9 +81,12 @@ fn quantize(n: &mut Node<'_>) -> Made {
     let [x, scale] = [n.arg(0)?, n.arg(1)?];
     let shape = n.b.shape(x);
     let zero = n.maybe(2)?;
-    let dtype = match zero {
-        Some(zero) => n.b.dtype(zero),
-        None => n.dtype("output_dtype")?.unwrap_or(DType::U8),
+    let asked = n.dtype("output_dtype")?;
+    let dtype = match (zero.map(|zero| n.b.dtype(zero)), asked) {
+        (Some(own), Some(asked)) if own != asked => {
+            return Err(Failure::new(format!("its `output_dtype` is {asked}, and its zero point has {own}")));
+        }
+        (own, asked) => own.or(asked).unwrap_or(DType::U8),
     };
     let [x, scale] = [n.b.convert(x, DType::F32)?, n.b.convert(scale, DType::F32)?];
     let scale = beside(n, scale, &shape)?;

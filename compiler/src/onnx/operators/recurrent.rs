@@ -221,18 +221,15 @@ fn lstm(step: &Step<'_>, b: &mut Builder<'_>, of_input: Value, state: &[Value]) 
 
 /// The activations of all directions.
 fn activations(n: &Node<'_>, cell: &Cell, directions: usize) -> Made<Vec<Activation>> {
-    let named = n.texts("activations");
-    let names: Vec<String> = match named.is_empty() {
-        true => cell
-            .activations
-            .iter()
-            .map(|name| (*name).to_owned())
-            .cycle()
-            .take(directions * cell.activations.len())
-            .collect(),
-        false => named,
-    };
-    if names.len() != directions * cell.activations.len() {
+    let (mut names, count) = (n.texts("activations"), directions * cell.activations.len());
+    if names.is_empty() {
+        names = cell.activations.iter().map(|name| (*name).to_owned()).cycle().take(count).collect();
+    }
+    // The schema's default has those of two directions in any case.
+    if names.len() == 2 * count && names[..count] == names[count..] {
+        names.truncate(count);
+    }
+    if names.len() != count {
         return Err(Failure::new(format!("{} activations for {directions} directions", names.len())));
     }
     let mut alphas = n.floats("activation_alpha").unwrap_or_default().into_iter();

@@ -105,9 +105,10 @@ fn resize(n: &mut Node<'_>) -> Made {
         return Err(Failure::new(format!("a region of {} numbers for {} axes", roi.len(), axes.len())));
     }
     let scales = scales(n, if is_first { 1 } else { 2 })?;
+    let policy = n.text("keep_aspect_ratio_policy", "stretch");
     let mut along = match scales {
         Some(scales) => by_scales(n, x, &axes, &scales)?,
-        None => by_sizes(n, x, &axes)?,
+        None => by_sizes(n, x, &axes, &policy)?,
     };
     for (k, own) in along.iter_mut().enumerate() {
         own.roi = [roi[k], roi[axes.len() + k]];
@@ -188,7 +189,7 @@ fn by_scales(n: &Node<'_>, x: Value, axes: &[usize], scales: &[f64]) -> Made<Vec
     axes.iter().zip(scales).map(along).collect()
 }
 
-fn by_sizes(n: &Node<'_>, x: Value, axes: &[usize]) -> Made<Vec<Along>> {
+fn by_sizes(n: &Node<'_>, x: Value, axes: &[usize], policy: &str) -> Made<Vec<Along>> {
     let sizes = n.maybe_dims(3)?.ok_or_else(|| Failure::new("it has neither `scales` nor `sizes`"))?;
     if sizes.len() != axes.len() {
         return Err(Failure::new(format!("{} sizes for {} axes", sizes.len(), axes.len())));
@@ -207,7 +208,7 @@ fn by_sizes(n: &Node<'_>, x: Value, axes: &[usize]) -> Made<Vec<Along>> {
     let mut along = axes.iter().zip(sizes).map(along).collect::<Made<Vec<Along>>>()?;
     // One factor for all axes, where images keep their proportions.
     let factors = along.iter().map(|own| own.scale);
-    let factor = match n.text("keep_aspect_ratio_policy", "stretch").as_str() {
+    let factor = match policy {
         "stretch" => return Ok(along),
         "not_larger" => factors.fold(f64::INFINITY, f64::min),
         "not_smaller" => factors.fold(0.0, f64::max),
