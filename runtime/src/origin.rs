@@ -3,10 +3,9 @@
 
 use alloc::{format, vec, vec::Vec};
 use std::{
-    fs::File,
-    io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
+    io::{self, BufReader, Read, Seek, SeekFrom, Write},
     iter,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -17,6 +16,9 @@ use crate::{
     storage::quantize,
     weights::Weights,
 };
+use joined::Joined;
+
+mod joined;
 
 /// What the compiler says about a file that a model was imported from.
 #[derive(Debug)]
@@ -25,7 +27,8 @@ pub struct Origin {
     pub name: &'static str,
     /// Its bytes.
     pub len: u64,
-    /// The files that hold elements of its tensors, too: their names from its folder, and their bytes.
+    /// The files that hold elements of its tensors, too: their names from its folder, and how many bytes they have. In this order their
+    /// bytes follow those of the file itself.
     pub external: &'static [(&'static str, u64)],
     /// FNV-1a of 64 bits over all of them but the parameters.
     pub hash: u64,
@@ -42,7 +45,7 @@ pub struct Held {
     pub dtype: &'static str,
     /// Whether it is among the constants rather than in the files.
     pub in_program: bool,
-    /// Its first byte, of all files' one after the other.
+    /// Its first byte, counted from that of the first file.
     pub start: usize,
     /// The one behind its last.
     pub end: usize,
@@ -79,8 +82,8 @@ impl<T: Float> Weights<Cpu, T> {
     pub fn of_origins<C: Compiled>(seed: u64, files: &[&[&'static [u8]]], origins: &[Origin]) -> Result<Self> {
         let mut weights = Self::init::<C>(seed);
         for (&parts, origin) in files.iter().zip(origins) {
-            let bytes = parts.iter().map(|&part| (Cursor::new(part), part.len() as u64)).collect();
-            weights.read_origin("the bytes of the program".as_ref(), Joined { parts: bytes, at: 0 }, origin)?;
+            let parts = parts.iter().map(|&part| (part, part.len() as u64));
+            weights.read_origin("the bytes of the program".as_ref(), Joined::new(parts), origin)?;
         }
         Ok(weights)
     }
@@ -127,17 +130,16 @@ impl<T: Float> Weights<Cpu, T> {
 
 impl Origin {
     /// A file and those beside it, if they are as long as those of the build.
-    fn open(&self, path: &Path) -> Result<Joined<File>> {
-        let mut parts = vec![];
+    fn open(&self, path: &Path) -> Result<Joined<PathBuf>> {
         let beside = self.external.iter().map(|&(name, len)| (path.with_file_name(name), len));
-        for (path, len) in iter::once((path.to_owned(), self.len)).chain(beside) {
-            let file = File::open(&path).map_err(Error::io(&path))?;
-            if file.metadata().map_err(Error::io(&path))?.len() != len {
-                return Err(self.is_another(&path));
+        let parts: Vec<(PathBuf, u64)> = iter::once((path.to_owned(), self.len)).chain(beside).collect();
+        for (path, len) in &parts {
+            let found = path.metadata().map_err(Error::io(path))?;
+            if !found.is_file() || found.len() != *len {
+                return Err(self.is_another(path));
             }
-            parts.push((file, len));
         }
-        Ok(Joined { parts, at: 0 })
+        Ok(Joined::new(parts))
     }
 
     /// What is said of a file with other bytes.
@@ -148,46 +150,6 @@ impl Origin {
             reason: format!("it is not the file that `{}` was built from{beside}", self.name),
         }
     }
-
-    /// The bytes of all files.
-    fn len(&self) -> u64 {
-        self.len + self.external.iter().map(|(_, len)| len).sum::<u64>()
-    }
-}
-
-/// Files, with their bytes, as one.
-struct Joined<F> {
-    parts: Vec<(F, u64)>,
-    at: u64,
-}
-
-impl<F: Read + Seek> Read for Joined<F> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let mut start = 0;
-        for (part, len) in &mut self.parts {
-            let end = start + *len;
-            if self.at < end {
-                part.seek(SeekFrom::Start(self.at - start))?;
-                let read = part.take(end - self.at).read(to)?;
-                self.at += read as u64;
-                return Ok(read);
-            }
-            start = end;
-        }
-        Ok(0)
-    }
-}
-
-impl<F> Seek for Joined<F> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-            SeekFrom::End(by) => self.parts.iter().map(|(_, len)| len).sum::<u64>().checked_add_signed(by),
-        };
-        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
 }
 
 /// FNV-1a of all that stands between the parameters.
@@ -196,16 +158,29 @@ fn hash(file: &mut (impl Read + Seek), origin: &Origin) -> io::Result<u64> {
     let mut places: Vec<(u64, u64)> =
         held.flat_map(Held::places).map(|(start, end)| (start as u64, end as u64)).collect();
     places.sort_unstable();
-    places.push((origin.len(), origin.len()));
-    let (mut hash, mut at, mut bytes) = (0xcbf2_9ce4_8422_2325u64, 0, Vec::new());
+    let end = file.seek(SeekFrom::End(0))?;
+    places.push((end, end));
+    let (mut hash, mut at) = (Fnv(0xcbf2_9ce4_8422_2325), 0);
     for (start, end) in places {
         if start > at {
             file.seek(SeekFrom::Start(at))?;
-            bytes.clear();
-            file.by_ref().take(start - at).read_to_end(&mut bytes)?;
-            hash = bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+            io::copy(&mut file.by_ref().take(start - at), &mut hash)?;
         }
         at = at.max(end);
     }
-    Ok(hash)
+    Ok(hash.0)
+}
+
+/// FNV-1a of 64 bits of what is written.
+struct Fnv(u64);
+
+impl Write for Fnv {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = bytes.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -47,6 +47,17 @@ precast::model! {
         }
     }
 
+    struct External = onnx("../references/onnx/external.onnx", batch = B);
+
+    /// Two files, of which one has its parameters in others.
+    pub struct Both { images: Images, external: External }
+
+    impl Both {
+        pub fn forward(&self, image: f32[M, 1, 8, 8], x: f32[N, 4]) -> (f32[M, 3], f32[N, 2, 2]) {
+            (self.images(image), self.external(x))
+        }
+    }
+
     /// A file with layers that are alike, before a new one, and twice.
     pub struct Deep { body: Layers, bodies: [Layers; 2], head: Linear(4, 1) }
 
@@ -80,6 +91,19 @@ fn images() -> Vec<[[[f32; 8]; 8]; 1]> {
 
 fn assert_near(made: f64, wanted: f64, within: f64) {
     assert!((made - wanted).abs() <= within * wanted.abs().max(1e-2), "{made}, not {wanted}");
+}
+
+#[test]
+fn blocks_of_several_files_have_their_external_data() {
+    let file = |name: &str| PathBuf::from_iter([env!("CARGO_MANIFEST_DIR"), "references", "onnx", name]);
+    let x = stored("external x");
+    let opened = Both::open_onnx([file("images.onnx"), file("external.onnx")]).unwrap();
+    for model in [Both::embedded().unwrap(), opened] {
+        let (scores, y) = model.forward(&images(), x.as_chunks().0).unwrap();
+        let made = scores.as_flattened().iter().chain(y.as_flattened().as_flattened());
+        let wanted = [stored("images scores"), stored("external y")].concat();
+        made.zip(wanted).for_each(|(&made, wanted)| assert_near(made.into(), wanted.into(), 1e-4));
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! Always: a tensor has as many elements as its extents say, and no more memory is taken than the file has bytes for.
 
 use super::Failure;
-use super::file::EXTERNAL;
 use super::proto::TensorProto;
 use crate::ir::limits::{AXES, ELEMENTS, INTEGER};
 use crate::ir::{Category, DType, Dim, Type};
@@ -104,7 +103,7 @@ pub(super) fn shape(dims: &[i64]) -> Result<Vec<usize>, Failure> {
 /// As of [`tensor`].
 pub(super) fn checked(proto: &TensorProto) -> Result<Type, Failure> {
     let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
-    if proto.raw_data.is_empty() {
+    if proto.raw_data.is_empty() || proto.is_external() {
         tensor(proto)?;
     } else {
         let (count, size) = (shape.iter().product::<usize>(), size(dtype));
@@ -136,7 +135,7 @@ fn size(dtype: DType) -> usize {
 /// Where its elements are in another file, are not of a type that is computed with, or are not as many as its extents say.
 pub fn tensor(proto: &TensorProto) -> Result<Tensor, Failure> {
     let (dtype, shape) = (self::dtype(proto.data_type.into())?, self::shape(&proto.dims)?);
-    if proto.data_location == EXTERNAL {
+    if proto.is_external() {
         return Err(Failure::new(format!("the elements of `{}` are in another file", proto.name)));
     }
     let count: usize = shape.iter().product();

@@ -8,10 +8,10 @@ mod scope;
 use super::budget::{self, Budget};
 use super::names::Names;
 use super::node::Node;
-use super::operand::{Identity, Known, Operand};
+use super::operand::{Known, Operand, Places};
 use super::operators::{self, Operator};
 use super::params::{Declared, Params, Weight};
-use super::proto::{Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
+use super::proto::{Extent, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto};
 use super::{Failure, File, Refusal, element, fold, symbolic};
 use crate::ir::graph::Memory;
 use crate::ir::model::{Argument, Binder, Mode, NamedDim, Param, Results, Signature, place};
@@ -80,9 +80,8 @@ impl Imported {
 /// # Errors
 /// All that is wrong with it or not supported.
 pub fn import(file: &File, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
-    let model = &file.model;
-    let Some(graph) = &model.graph else { return Err(vec![Refusal::of_file("the file has no graph")]) };
-    let read = |float| Importer::new(model, Budget::of(file.bytes().len()), bound, span, float).read(graph);
+    let Some(graph) = &file.model.graph else { return Err(vec![Refusal::of_file("the file has no graph")]) };
+    let read = |float| Importer::new(file, bound, span, float).read(graph);
     let imported = read(DType::F32)?;
     // Parameters have one type, and f64 holds all.
     let is_wide = imported.tensors.iter().any(|weight| weight.is_of(DType::F64));
@@ -93,8 +92,7 @@ struct Importer<'f> {
     graph: Graph,
     params: Params,
     scope: Scope,
-    /// The initialisers that are raw bytes. Those of one place are one.
-    known: BTreeMap<Identity, Rc<Known>>,
+    places: Places,
     /// What the file's named dimensions are, by the file's names.
     dims: BTreeMap<String, Dim>,
     dim_names: Names,
@@ -109,31 +107,38 @@ struct Importer<'f> {
 }
 
 impl<'f> Importer<'f> {
-    fn new(file: &'f ModelProto, budget: Budget, bound: &'f Bound, span: Span, float: DType) -> Importer<'f> {
+    fn new(file: &'f File, bound: &'f Bound, span: Span, float: DType) -> Importer<'f> {
         let mut dim_names = Names::default();
         bound.dims.values().for_each(|dim| dim.names(&mut |name| drop(dim_names.unique(name.to_owned()))));
         Importer {
             graph: Graph::default(),
             params: Params::Model(Declared::new(float)),
             scope: Scope::new(),
-            known: BTreeMap::new(),
+            places: Places::default(),
             dims: bound.dims.clone(),
             dim_names,
-            opsets: &file.opset_import,
-            functions: &file.functions,
+            opsets: &file.model.opset_import,
+            functions: &file.model.functions,
             bound,
             span,
             float,
             sites: 0,
-            budget,
-            refusals: vec![],
+            budget: Budget::of(file.said()),
+            refusals: file.refusals.clone(),
         }
     }
 
     fn read(mut self, graph: &GraphProto) -> Result<Imported, Vec<Refusal>> {
-        let (args, dims) = self.declare(graph).map_err(|why| vec![why])?;
-        self.nodes(&graph.node);
-        self.finish(graph, args, dims)
+        match self.declare(graph) {
+            Ok((args, dims)) => {
+                self.nodes(&graph.node);
+                self.finish(graph, args, dims)
+            }
+            Err(why) => {
+                self.refusals.push(why);
+                Err(self.refusals)
+            }
+        }
     }
 
     /// Declares initialisers and arguments.
@@ -192,11 +197,9 @@ impl<'f> Importer<'f> {
 
     fn initializers(&mut self, graph: &GraphProto) {
         for proto in &graph.initializer {
-            let operand = match Known::initializer(proto) {
-                Ok(known) if known.is_raw() => {
-                    let one = self.known.entry(known.identity()).or_insert_with(|| Rc::new(known));
-                    Some(Operand::Known(one.clone()))
-                }
+            let operand = match Known::initializer(proto, &mut self.places) {
+                // Why its elements are not in this file has been said.
+                _ if proto.is_external() => None,
                 Ok(known) => Some(Operand::Known(Rc::new(known))),
                 Err(why) => {
                     self.refusals.push(Refusal::of_file(format!("initializer `{}`: {why}", proto.name)));
@@ -284,6 +287,10 @@ impl<'f> Importer<'f> {
                 "`{name}` is the attribute `{own}` of a function, and it is in none"
             ))));
         }
+        // Why its elements are not in this file has been said.
+        if proto.attribute.iter().any(|attribute| attribute.t.as_ref().is_some_and(TensorProto::is_external)) {
+            return Err(None);
+        }
         let mut inputs = vec![];
         for name in &proto.input {
             inputs.push(match self.scope.get(name) {
@@ -337,11 +344,12 @@ impl<'f> Importer<'f> {
         inputs: Vec<Option<Operand>>,
     ) -> Result<Vec<Operand>, Failure> {
         let opset = self.opset(&proto.domain);
-        let Importer { graph, params, budget, span, float, sites, dims, .. } = self;
+        let Importer { graph, params, places, budget, span, float, sites, dims, .. } = self;
         let mut run = |graph: &mut Graph, params: &mut Params, budget: &mut Budget, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };
             let asked = RefCell::default();
-            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, dims, budget, stored: None, asked })
+            let (places, stored) = (&mut *places, None);
+            operator.apply(&mut Node { b, opset, proto, operator, inputs, params, places, dims, budget, stored, asked })
         };
         let to = proto.attribute.iter().find(|attribute| attribute.name == "to");
         let to = to.and_then(|attribute| element::dtype(attribute.i).ok());

@@ -4,7 +4,7 @@
 //! sees no type of memory, as the bodies of ops do not (`ops/build.rs`).
 
 use super::budget::Budget;
-use super::operand::{Known, Operand};
+use super::operand::{Known, Operand, Places};
 use super::operators::Operator;
 use super::params::Params;
 use super::proto::{AttributeProto, NodeProto};
@@ -54,6 +54,8 @@ pub(super) struct Node<'n> {
     pub(super) inputs: Vec<Option<Operand>>,
     /// Where tensors go that the graph reads.
     pub(super) params: &'n mut Params,
+    /// The tensors of the file.
+    pub(super) places: &'n mut Places,
     /// What the file's named dimensions are, by the file's names.
     pub(super) dims: &'n BTreeMap<String, Dim>,
     /// What may still be made of the file.
@@ -198,8 +200,8 @@ impl Node<'_> {
 }
 
 /// Attributes.
-impl Node<'_> {
-    fn attribute(&self, name: &str) -> Option<&AttributeProto> {
+impl<'n> Node<'n> {
+    fn attribute(&self, name: &str) -> Option<&'n AttributeProto> {
         let found = self.proto.attribute.iter().find(|attribute| attribute.name == name);
         self.asked.borrow_mut().extend(found.map(|attribute| attribute.name.clone()));
         found
@@ -270,16 +272,18 @@ impl Node<'_> {
     }
 
     /// A tensor, where it is given.
-    pub(super) fn tensor(&self, name: &str) -> Made<Option<Tensor>> {
-        let tensor = self.attribute(name).and_then(|attribute| attribute.t.as_ref());
-        tensor.map(element::tensor).transpose()
+    pub(super) fn tensor(&mut self, name: &str) -> Made<Option<Tensor>> {
+        let Some(known) = self.large_tensor(name)? else { return Ok(None) };
+        // A function may be called many times, and tensors may be of one place.
+        self.room(known.len() as i64)?;
+        Ok(Some(known.tensor().clone()))
     }
 
     /// A tensor of the file, which may be large, where it is given.
-    pub(super) fn large_tensor(&self, name: &str) -> Made<Option<Known>> {
+    pub(super) fn large_tensor(&mut self, name: &str) -> Made<Option<Known>> {
         let tensor = self.attribute(name).and_then(|attribute| attribute.t.as_ref());
         let result = self.proto.output.first().map_or("", String::as_str);
-        tensor.map(|tensor| Known::constant(tensor, result)).transpose()
+        tensor.map(|tensor| Known::constant(tensor, result, self.places)).transpose()
     }
 
     /// An element type, where it is given; the number 0 is none.

@@ -6,6 +6,7 @@ use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type, Value};
 use crate::oracle::{Data, Tensor};
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -40,8 +41,21 @@ pub(super) struct Dims {
     pub(super) over: i64,
 }
 
-/// What tells tensors from one another: an address, the number of an element type, and extents.
+/// What tells tensors from one another as long as there are some: where their elements are in memory, what type these have, and the
+/// extents.
 pub(super) type Identity = (usize, i32, Vec<i64>);
+
+/// What is known of elements.
+#[derive(Default, Debug)]
+struct Elements {
+    tensor: OnceCell<Tensor>,
+    /// Whether what the program is depends on them.
+    decides: Cell<bool>,
+}
+
+/// The elements that are bytes of a file, as they are, however many tensors name their place.
+#[derive(Default, Debug)]
+pub(super) struct Places(BTreeMap<Identity, Rc<Elements>>);
 
 /// A tensor that is known at build time. That of an initialiser is decoded when its elements are asked for, as those of weights are
 /// not while a graph is read.
@@ -52,11 +66,9 @@ pub(super) struct Known {
     /// Its type.
     pub(super) ty: Type,
     proto: TensorProto,
-    tensor: OnceCell<Tensor>,
+    elements: Rc<Elements>,
     /// What it is in the graph and what it was computed from, where weights were among that.
     made: Option<(Value, Vec<Rc<Known>>)>,
-    /// Whether what the program is depends on its elements.
-    decides: Cell<bool>,
 }
 
 impl Known {
@@ -64,33 +76,37 @@ impl Known {
     ///
     /// # Errors
     /// Where its elements are not what its type says.
-    pub(super) fn initializer(proto: &TensorProto) -> Result<Known, Failure> {
-        Known::of_file(proto, proto.name.clone())
+    pub(super) fn initializer(proto: &TensorProto, places: &mut Places) -> Result<Known, Failure> {
+        Known::of_file(proto, proto.name.clone(), places)
     }
 
     /// The tensor of a `Constant` node with a result of that name.
     ///
     /// # Errors
     /// As of [`Known::initializer`].
-    pub(super) fn constant(proto: &TensorProto, name: &str) -> Result<Known, Failure> {
-        let mut known = Known::of_file(proto, String::new())?;
+    pub(super) fn constant(proto: &TensorProto, name: &str, places: &mut Places) -> Result<Known, Failure> {
+        let mut known = Known::of_file(proto, String::new(), places)?;
         if known.ty.dtype.is_float() && known.len() > OF_A_FORMULA || known.is_table() {
             known.name = name.to_owned();
         }
         Ok(known)
     }
 
-    fn of_file(proto: &TensorProto, name: String) -> Result<Known, Failure> {
+    fn of_file(proto: &TensorProto, name: String, places: &mut Places) -> Result<Known, Failure> {
         let ty = element::checked(proto)?;
-        Ok(Known { name, ty, proto: proto.clone(), tensor: OnceCell::new(), made: None, decides: Cell::new(false) })
+        let mut known = Known { name, ty, proto: proto.clone(), elements: Rc::default(), made: None };
+        if known.is_raw() {
+            known.elements = places.0.entry(known.identity()).or_default().clone();
+        }
+        Ok(known)
     }
 
     /// A tensor of that name.
     pub(super) fn named(name: &str, tensor: Tensor) -> Known {
         let shape: Vec<Dim> = tensor.shape.iter().map(|&extent| Dim::from(extent as i64)).collect();
         let ty = Type::new(tensor.data.dtype(), shape);
-        let (proto, tensor) = (TensorProto::default(), OnceCell::from(tensor));
-        Known { name: name.to_owned(), ty, proto, tensor, made: None, decides: Cell::new(false) }
+        let elements = Rc::new(Elements { tensor: OnceCell::from(tensor), decides: Cell::new(false) });
+        Known { name: name.to_owned(), ty, proto: TensorProto::default(), elements, made: None }
     }
 
     /// What a value of the graph is as long as the weights are those of the file.
@@ -128,13 +144,13 @@ impl Known {
         is_named || self.made.is_some()
     }
 
-    /// Where its elements are in the file that it was read from, if that holds them as they are, and nothing but values depends on
-    /// them.
+    /// Where its elements are in the file that it was read from, if that holds them as they are, no other tensor lies on them, and
+    /// nothing but values depends on them.
     pub(super) fn place(&self, file: &File) -> Option<Range<usize>> {
-        file.place(&self.proto.raw_data).filter(|_| !self.decides.get())
+        file.place(&self.proto.raw_data).filter(|_| !self.elements.decides.get())
     }
 
-    /// What tells it from others: where its elements are, and what they are taken for.
+    /// What tells it from others.
     pub(super) fn identity(&self) -> Identity {
         let raw = &self.proto.raw_data;
         let address = if self.is_raw() { raw.as_ptr().addr() } else { std::ptr::from_ref(self).addr() };
@@ -143,7 +159,7 @@ impl Known {
 
     /// Its elements, on which no decision is to depend.
     pub(super) fn elements(&self) -> &Tensor {
-        self.tensor.get_or_init(|| match element::tensor(&self.proto) {
+        self.elements.tensor.get_or_init(|| match element::tensor(&self.proto) {
             Ok(tensor) => tensor,
             Err(why) => unreachable!("it was checked: {why}"),
         })
@@ -153,7 +169,7 @@ impl Known {
     pub(super) fn tensor(&self) -> &Tensor {
         let mut rest = vec![self];
         while let Some(known) = rest.pop() {
-            if !known.decides.replace(true) {
+            if !known.elements.decides.replace(true) {
                 rest.extend(known.made.iter().flat_map(|(_, sources)| sources.iter().map(Rc::as_ref)));
             }
         }

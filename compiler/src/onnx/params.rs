@@ -33,8 +33,8 @@ pub(super) struct Declared {
     pub(super) params: Vec<Param>,
     /// What they are, in their order.
     pub(super) tensors: Vec<Weight>,
-    /// Those that have been read.
-    read: BTreeMap<Identity, Read>,
+    /// Those that have been read, weights apart from numbers of the program: two weights of one place are one parameter.
+    read: BTreeMap<(Identity, bool), Read>,
 }
 
 /// What a parameter is.
@@ -120,7 +120,7 @@ impl Declared {
     }
 
     fn known(&mut self, b: &mut Builder<'_>, known: &Rc<Known>, fixed: bool) -> Made {
-        let identity = known.identity();
+        let identity = (known.identity(), known.is_weight());
         if !self.read.contains_key(&identity) {
             let first = self.params.len();
             let value = self.read(b, known)?;
@@ -144,6 +144,7 @@ impl Declared {
             return Ok(b.full(ty.dtype, &ty.shape, 0.0)?);
         }
         if ty.dtype.is_integer()
+            && ty.dtype.bits() > 16
             && let Data::Int(_, numbers) = &known.elements().data
             && numbers.iter().any(|n| n.abs() > EXACT)
         {

@@ -20,39 +20,39 @@ const MOST: usize = 1 << 20;
 /// Where weights are held in a way that has no place in the file.
 pub fn origin(model: &Model, tensors: &[Weight], of: &File, file: Literal) -> Result<Origin, Refusal> {
     let external: Vec<(String, u64)> = of.external().iter().map(|(name, len)| (name.clone(), *len as u64)).collect();
-    let len = of.bytes().len() as u64 - external.iter().map(|(_, len)| len).sum::<u64>();
-    let name = model.name.to_string();
+    let (name, len) = (model.name.to_string(), of.len() as u64);
     let mut origin = Origin { name, file, len, external, hash: 0, tensors: vec![], constants: vec![] };
     for (number, (param, weight)) in model.params.iter().zip(tensors).enumerate() {
         let mut held = |known: &Rc<Known>| match known.place(of) {
-            Some(place) => Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end },
+            Some(place) => Some(Held { dtype: known.ty.dtype, in_program: false, start: place.start, end: place.end }),
             None => constant(&mut origin.constants, param.ty.dtype, known),
         };
-        let held = weight.turns.iter().map(&mut held).collect();
-        if origin.constants.len() > MOST {
+        let Some(held) = weight.turns.iter().map(&mut held).collect() else {
             let reason = format!(
                 "the elements of `{}` are no raw data of the file, lie on those of another tensor, or decide what the program is, and \
                  with those of others like it they are more than the {MOST} bytes that a program holds",
                 param.instances()[0]
             );
             return Err(Refusal::of_file(reason));
-        }
+        };
         origin.tensors.push((ParamId(number as u32), held));
     }
     origin.hash = hash(of.bytes(), &origin.tensors);
     Ok(origin)
 }
 
-/// Puts a tensor behind the others that the program holds, as elements of the parameters' type.
-fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Held {
+/// Puts a tensor behind the others that the program holds, as elements of the parameters' type; none where there are too many.
+fn constant(constants: &mut Vec<u8>, dtype: DType, known: &Known) -> Option<Held> {
     let start = constants.len();
+    let size = if dtype == DType::F64 { 8 } else { 4 };
+    known.len().checked_mul(size)?.checked_add(start).filter(|end| *end <= MOST)?;
     for number in known.elements().data.numbers() {
         match dtype {
             DType::F64 => constants.extend(number.to_le_bytes()),
             _ => constants.extend((number as f32).to_le_bytes()),
         }
     }
-    Held { dtype, in_program: true, start, end: constants.len() }
+    Some(Held { dtype, in_program: true, start, end: constants.len() })
 }
 
 /// FNV-1a of 64 bits over all of a file but the weights: a file with the same structure has the same places.

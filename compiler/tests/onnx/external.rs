@@ -23,13 +23,19 @@ impl Folder {
         std::fs::write(self.0.join(name), bytes).unwrap();
     }
 
-    fn read(&self, model: &ModelProto) -> Result<File, Vec<Refusal>> {
-        File::decode(model.encode_to_vec(), Some(&self.0))
+    fn read(&self, model: &ModelProto) -> File {
+        File::decode(model.encode_to_vec(), Some(&self.0)).unwrap()
+    }
+
+    /// What is wrong with a model.
+    fn refusals(&self, model: &ModelProto) -> Vec<String> {
+        let refusals = import(&self.read(model), &Bound::default(), Span::call_site()).unwrap_err();
+        refusals.iter().map(ToString::to_string).collect()
     }
 
     /// What a model gives, and where its parameters are.
     fn opened(&self, file: &ModelProto, x: Tensor) -> (Vec<f64>, Result<Origin, Refusal>) {
-        let file = self.read(file).unwrap();
+        let file = self.read(file);
         let (model, weights) = import(&file, &Bound::default(), Span::call_site()).unwrap().model("Model");
         let params = weights.iter().map(Weight::elements).collect();
         let made = oracle::run(&model.functions[0], &model, &Env { args: vec![x], params, ..Env::default() });
@@ -40,8 +46,7 @@ impl Folder {
     fn refusal(&self, place: &[(&str, &str)]) -> String {
         let sum = node("Add", &["x", "w"], &["y"], vec![]);
         let file = model(vec![sum], vec![x()], &["y"], vec![at(floats("w", &[2], &[]), place)]);
-        let imported = self.read(&file).and_then(|file| import(&file, &Bound::default(), Span::call_site()));
-        imported.unwrap_err()[0].to_string()
+        self.refusals(&file).remove(0)
     }
 }
 
@@ -149,8 +154,45 @@ fn tensors_of_one_place_are_one_parameter() {
     let many = (0..3).map(|k| {
         at(floats(&format!("w{k}"), &[1 << k, 1, square[0] * square[0] >> k], &[]), &[("location", "a.data")])
     });
-    let refusals = folder.read(&file(many.collect())).unwrap_err();
-    assert_eq!(refusals[0].to_string(), "its tensors have 4320000 bytes in other files, and these have only 1440000");
+    let refusals = folder.refusals(&file(many.collect()));
+    assert_eq!(refusals[0], "its tensors have 4320000 bytes in other files, and these have only 1440000");
+}
+
+/// What one of two tensors in one place decides is not left to a file in which it may be another.
+#[test]
+fn a_place_that_decides_is_no_parameter() {
+    let folder = Folder::new("both");
+    folder.write("a.data", &[2.0, 3.0]);
+    let here = |tensor| at(tensor, &[("location", "a.data")]);
+    let constant = AttributeProto { t: Some(here(floats("", &[2], &[]))), ..attribute_of("value") };
+    let nodes = [
+        node("Constant", &[], &["k"], vec![constant]),
+        node("Mul", &["k", "k"], &["square"], vec![]),
+        node("Add", &["x", "w"], &["sum"], vec![]),
+        node("Add", &["sum", "square"], &["y"], vec![]),
+    ];
+    for order in [[0, 1, 2, 3], [2, 0, 1, 3]] {
+        let nodes = order.map(|number| nodes[number].clone()).to_vec();
+        let file = model(nodes, vec![x()], &["y"], vec![here(floats("w", &[2], &[]))]);
+        let (made, origin) = folder.opened(&file, Tensor::floats(&[2], vec![1.0, 1.0]));
+        assert_eq!(made, [7.0, 13.0]);
+        assert!(origin.unwrap().tensors.iter().flat_map(|(_, held)| held).all(|held| held.in_program));
+    }
+}
+
+#[test]
+fn a_file_of_many_names_is_read_once() {
+    let folder = Folder::new("names");
+    folder.write("a.data", &[1.0, 2.0]);
+    let w = |name: &str, location| at(floats(name, &[2], &[]), &[("location", location)]);
+    let known = vec![w("a", "a.data"), w("b", "./a.data"), w("c", ".//.//a.data")];
+    let nodes = vec![
+        node("Add", &["x", "a"], &["one"], vec![]),
+        node("Add", &["one", "b"], &["two"], vec![]),
+        node("Add", &["two", "c"], &["y"], vec![]),
+    ];
+    let (made, origin) = folder.opened(&model(nodes, vec![x()], &["y"], known), Tensor::floats(&[2], vec![0.0, 0.0]));
+    assert_eq!((made, origin.unwrap().external), (vec![3.0, 6.0], vec![("a.data".into(), 8)]));
 }
 
 #[test]
@@ -162,7 +204,7 @@ fn places_that_are_none_are_refused_by_their_names() {
         none.starts_with("elements of `w` are in another file: `weights.bin` cannot be read from its folder: "),
         "{none}"
     );
-    for outside in ["/etc/passwd", "../a.data", "parts/../../a.data", "parts\\a.data", "", "."] {
+    for outside in ["/etc/passwd", "../a.data", "parts/../../a.data", "parts\\a.data", "C:a.data", "", "."] {
         let reason = folder.refusal(&[("location", outside)]);
         assert!(reason.contains(&format!("`{outside}` is no path of a file beside it")), "{reason}");
     }
@@ -177,18 +219,29 @@ fn places_that_are_none_are_refused_by_their_names() {
     assert!(at("0", "all").ends_with("its `length` is `all`, which is no number of bytes"));
     assert!(at("0", "4").ends_with("`w` has 4 bytes, but f32[2] is 2 × 4"), "{}", at("0", "4"));
     assert!(at("0", "0").ends_with("`w` has 0 elements, but its shape [2] asks for 2"), "{}", at("0", "0"));
+    let twice = folder.refusal(&[("offset", "0"), ("location", "a.data"), ("offset", "6")]);
+    assert!(twice.contains("from 6 on"), "{twice}");
 }
 
 #[test]
 fn all_that_is_missing_is_said_at_once_and_of_each_file_once() {
     let folder = Folder::new("missing");
     let place = |file| [("location", file)];
-    let known =
-        ["a", "b", "c"].map(|name| at(floats(name, &[2], &[]), &place(if name == "b" { "two" } else { "one" })));
-    let refusals = folder.read(&model(vec![], vec![], &[], known.to_vec())).unwrap_err();
-    assert_eq!(refusals.len(), 2, "{refusals:?}");
-    assert!(refusals[0].to_string().contains("elements of `a`") && refusals[1].to_string().contains("`two`"));
-    let alone = File::decode(model(vec![], vec![], &[], known.to_vec()).encode_to_vec(), None).unwrap_err();
+    let w = |name: &str, file| at(floats(name, &[2], &[]), &place(file));
+    let known = vec![w("a", "one"), w("b", "two"), w("c", "one")];
+    let constant = AttributeProto { t: Some(w("", "three")), ..attribute_of("value") };
+    let nodes = vec![
+        node("Constant", &[], &["k"], vec![constant]),
+        node("Add", &["a", "k"], &["sum"], vec![]),
+        node("StringNormalizer", &["x"], &["y"], vec![]),
+    ];
+    let file = model(nodes, vec![x()], &["sum", "y"], known);
+    let refusals = folder.refusals(&file);
+    let wanted = ["elements of `a`", "elements of `b`", "elements of `k`", "`y` (StringNormalizer"];
+    assert_eq!(refusals.len(), wanted.len(), "{refusals:#?}");
+    assert!(refusals.iter().zip(wanted).all(|(found, wanted)| found.starts_with(wanted)), "{refusals:#?}");
+    let alone = File::decode(file.encode_to_vec(), None).unwrap();
+    let alone = import(&alone, &Bound::default(), Span::call_site()).unwrap_err();
     assert!(alone[0].to_string().ends_with("`one` is looked for in no folder"), "{}", alone[0]);
 }
 

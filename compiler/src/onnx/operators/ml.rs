@@ -125,7 +125,7 @@ fn regressor(n: &mut Node<'_>) -> Made {
 }
 
 /// The numbers of one side of a table: a tensor or a list.
-fn side(n: &Node<'_>, name: &str) -> Made<Data> {
+fn side(n: &mut Node<'_>, name: &str) -> Made<Data> {
     if let Some(tensor) = n.tensor(&format!("{name}_tensor"))? {
         return Ok(tensor.data);
     }
