@@ -4,6 +4,7 @@ mod free;
 mod inside;
 mod loops;
 mod scope;
+mod versions;
 
 use super::budget::{self, Budget};
 use super::names::Names;
@@ -81,6 +82,7 @@ impl Imported {
 /// All that is wrong with it or not supported.
 pub fn import(file: &File, bound: &Bound, span: Span) -> Result<Imported, Vec<Refusal>> {
     let Some(graph) = &file.model.graph else { return Err(vec![Refusal::of_file("the file has no graph")]) };
+    versions::check(&file.model, graph)?;
     let read = |float| Importer::new(file, bound, span, float).read(graph);
     let imported = read(DType::F32)?;
     // Parameters have one type, and f64 holds all.
@@ -255,27 +257,22 @@ impl<'f> Importer<'f> {
                     self.refusals.push(Refusal {
                         node: name,
                         operator: domain + &node.op_type,
-                        opset: self.opset(&node.domain),
+                        opset: versions::of(self.opsets, &node.domain),
                         reason: why.to_string(),
                     });
                 }
                 vec![]
             });
             for (k, name) in node.output.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-                match results.get(k).cloned() {
-                    None if is_made => self.scope.remove(name),
+                let is_new = match results.get(k).cloned() {
+                    None if is_made => !self.scope.contains_key(name),
                     result => self.scope.insert(name.clone(), result),
                 };
+                if !is_new {
+                    self.refusals.push(Refusal::of_file(format!("two nodes, arguments or initializers give `{name}`")));
+                }
             }
         }
-    }
-
-    /// The version of the operators of a domain.
-    fn opset(&self, domain: &str) -> i64 {
-        let is_onnx = |name: &str| matches!(name, "" | "ai.onnx");
-        let is_same = |own: &str| own == domain || is_onnx(own) && is_onnx(domain);
-        let found = self.opsets.iter().find(|opset| is_same(&opset.domain));
-        found.map_or(1, |opset| opset.version)
     }
 
     /// The results of a node; `Err(None)` where an argument is unknown because of what was refused before.
@@ -343,7 +340,7 @@ impl<'f> Importer<'f> {
         proto: &NodeProto,
         inputs: Vec<Option<Operand>>,
     ) -> Result<Vec<Operand>, Failure> {
-        let opset = self.opset(&proto.domain);
+        let opset = versions::of(self.opsets, &proto.domain);
         let Importer { graph, params, places, budget, span, float, sites, dims, .. } = self;
         let mut run = |graph: &mut Graph, params: &mut Params, budget: &mut Budget, inputs: Vec<Option<Operand>>| {
             let b = Builder { graph, span: *span, training: false, float: *float, sites: &mut *sites, loops: vec![] };

@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::operand::{Known, Operand, Places};
 use super::operators::Operator;
 use super::params::Params;
-use super::proto::{AttributeProto, NodeProto};
+use super::proto::{AttributeProto, NodeProto, attribute_type};
 use super::{Failure, element, symbolic};
 use crate::ir::attr::Attr;
 use crate::ir::prim::{MapOp, Prim, Scalar};
@@ -201,13 +201,15 @@ impl Node<'_> {
 
 /// Attributes.
 impl<'n> Node<'n> {
-    fn attribute(&self, name: &str) -> Option<&'n AttributeProto> {
-        let found = self.proto.attribute.iter().find(|attribute| attribute.name == name);
+    /// The attribute of that name, if it is of that type, or of none, as in files of the first versions.
+    fn attribute(&self, name: &str, kind: i32) -> Option<&'n AttributeProto> {
+        let is_own = |of: &&AttributeProto| of.name == name && [kind, 0].contains(&of.r#type);
+        let found = self.proto.attribute.iter().find(is_own);
         self.asked.borrow_mut().extend(found.map(|attribute| attribute.name.clone()));
         found
     }
 
-    /// An attribute that the operator did not ask for, and which may say that something else is to be computed.
+    /// An attribute that the operator did not ask for, or not with its type, and which may say that something else is to be computed.
     pub(super) fn unread(&self) -> Option<&str> {
         let asked = self.asked.borrow();
         let mut names = self.proto.attribute.iter().map(|attribute| attribute.name.as_str());
@@ -226,12 +228,12 @@ impl<'n> Node<'n> {
 
     /// An integer.
     pub(super) fn int(&self, name: &str, default: i64) -> i64 {
-        self.attribute(name).map_or(default, |attribute| attribute.i)
+        self.attribute(name, attribute_type::INT).map_or(default, |attribute| attribute.i)
     }
 
     /// An integer, where it is given.
     pub(super) fn maybe_int(&self, name: &str) -> Option<i64> {
-        self.attribute(name).map(|attribute| attribute.i)
+        self.attribute(name, attribute_type::INT).map(|attribute| attribute.i)
     }
 
     /// A truth value.
@@ -246,29 +248,32 @@ impl<'n> Node<'n> {
 
     /// A float, where it is given.
     pub(super) fn maybe_float(&self, name: &str) -> Option<f64> {
-        self.attribute(name).map(|attribute| f64::from(attribute.f))
+        self.attribute(name, attribute_type::FLOAT).map(|attribute| f64::from(attribute.f))
     }
 
     /// A text.
     pub(super) fn text(&self, name: &str, default: &str) -> String {
-        let text = self.attribute(name).map(|attribute| String::from_utf8_lossy(&attribute.s).into_owned());
+        let text = self
+            .attribute(name, attribute_type::STRING)
+            .map(|attribute| String::from_utf8_lossy(&attribute.s).into_owned());
         text.unwrap_or_else(|| default.to_owned())
     }
 
     /// Texts; none where they are not given.
     pub(super) fn texts(&self, name: &str) -> Vec<String> {
-        let strings = self.attribute(name).map_or(&[][..], |attribute| &attribute.strings);
+        let strings = self.attribute(name, attribute_type::STRINGS).map_or(&[][..], |attribute| &attribute.strings);
         strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
     }
 
     /// Integers, where they are given.
     pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attribute(name).map(|attribute| attribute.ints.clone())
+        self.attribute(name, attribute_type::INTS).map(|attribute| attribute.ints.clone())
     }
 
     /// Floats, where they are given.
     pub(super) fn floats(&self, name: &str) -> Option<Vec<f64>> {
-        self.attribute(name).map(|attribute| attribute.floats.iter().map(|&x| x.into()).collect())
+        self.attribute(name, attribute_type::FLOATS)
+            .map(|attribute| attribute.floats.iter().map(|&x| x.into()).collect())
     }
 
     /// A tensor, where it is given.
@@ -281,14 +286,16 @@ impl<'n> Node<'n> {
 
     /// A tensor of the file, which may be large, where it is given.
     pub(super) fn large_tensor(&mut self, name: &str) -> Made<Option<Known>> {
-        let tensor = self.attribute(name).and_then(|attribute| attribute.t.as_ref());
+        let tensor = self.attribute(name, attribute_type::TENSOR).and_then(|attribute| attribute.t.as_ref());
         let result = self.proto.output.first().map_or("", String::as_str);
         tensor.map(|tensor| Known::constant(tensor, result, self.places)).transpose()
     }
 
     /// An element type, where it is given; the number 0 is none.
     pub(super) fn dtype(&self, name: &str) -> Made<Option<DType>> {
-        let attribute = self.attribute(name).filter(|of| !of.s.is_empty() || of.i != 0);
+        let named = self.attribute(name, attribute_type::STRING).filter(|of| !of.s.is_empty());
+        let attribute =
+            named.or_else(|| self.attribute(name, attribute_type::INT)).filter(|of| !of.s.is_empty() || of.i != 0);
         attribute.map(|of| if of.s.is_empty() { element::dtype(of.i) } else { element::named(&of.s) }).transpose()
     }
 

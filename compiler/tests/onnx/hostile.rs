@@ -2,7 +2,8 @@
 
 use super::{FLOAT, INT64, attribute_of, floats, input, integers, model, named, node, read, reasons};
 use precast_compiler::onnx::proto::{
-    AttributeProto, Extent, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
+    AttributeProto, Extent, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    ValueInfoProto,
 };
 
 const LARGEST: i64 = i32::MAX as i64;
@@ -292,4 +293,41 @@ fn truth_values_are_not_ordered() {
         let attributes = vec![AttributeProto { ints: vec![1], ..attribute_of("kernel_shape") }];
         is_refused(&culprit(operator, attributes, &[of_type("x", 9, &[2, 3, 4])], vec![]), operator);
     }
+}
+
+#[test]
+fn an_attribute_of_another_type_is_refused() {
+    let x = input("x", FLOAT, &[Extent::DimValue(2), Extent::DimValue(3)]);
+    let of_float = AttributeProto { r#type: 1, f: 1.0, ..attribute_of("axis") };
+    let flatten = node("Flatten", &["x"], &["y"], vec![of_float]);
+    let found = reasons(&model(vec![flatten], vec![x], &["y"], vec![]));
+    assert_eq!(found, ["`y` (Flatten, opset 18): its attribute `axis` is not supported"]);
+}
+
+#[test]
+fn a_name_is_given_once() {
+    let x = || input("x", FLOAT, &[Extent::DimValue(2)]);
+    let relu = |to: &str| node("Relu", &["x"], &[to], vec![]);
+    let given = |nodes: &[&str], known| {
+        let nodes = nodes.iter().map(|to| relu(to)).collect();
+        reasons(&model(nodes, vec![x()], &["y"], known))
+    };
+    assert_eq!(given(&["y", "y"], vec![]), ["two nodes, arguments or initializers give `y`"]);
+    assert_eq!(given(&["w", "y"], vec![number("w", 1.0)]), ["two nodes, arguments or initializers give `w`"]);
+    assert_eq!(given(&["x", "y"], vec![]), ["two nodes, arguments or initializers give `x`"]);
+}
+
+#[test]
+fn versions_that_are_not_known_are_refused() {
+    let x = || input("x", FLOAT, &[Extent::DimValue(2)]);
+    let found = |versions: &[i64]| {
+        let opset = |version: &i64| OperatorSetIdProto { domain: String::new(), version: *version };
+        let file = model(vec![node("Relu", &["x"], &["y"], vec![])], vec![x()], &["y"], vec![]);
+        reasons(&ModelProto { opset_import: versions.iter().map(opset).collect(), ir_version: 8, ..file })
+    };
+    for version in [0, 99] {
+        let reason = format!("it means version {version} of ONNX's operators, and those from 1 to 28 are known");
+        assert_eq!(found(&[version]), [reason]);
+    }
+    assert_eq!(found(&[]), ["it does not say which version of ONNX's operators it means (`opset_import`)"]);
 }

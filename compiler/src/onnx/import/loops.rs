@@ -8,8 +8,8 @@ use super::super::operand::Operand;
 use super::super::operators;
 use super::super::params::Params;
 use super::super::proto::{AttributeProto, GraphProto, NodeProto};
-use super::Importer;
 use super::free::free_names;
+use super::{Importer, versions};
 use crate::ir::graph::{Memory, Repeat};
 use crate::ir::limits::INTEGER;
 use crate::ir::prim::Prim;
@@ -83,7 +83,7 @@ impl Importer<'_> {
 
     /// `Scan`: its arguments are what is carried, and what turns take slices of.
     pub(super) fn scan(&mut self, proto: &NodeProto, inputs: &[Option<Operand>]) -> Results {
-        if self.opset(&proto.domain) < 9 {
+        if versions::of(self.opsets, &proto.domain) < 9 {
             return fails("the version of it that has an axis of batches is not supported");
         }
         let body = body(proto)?;
@@ -273,7 +273,9 @@ impl Importer<'_> {
             args.splice(0..0, [number.into(), Operand::known(Tensor::new([], Data::Bool(vec![true])))]);
         }
         self.scope.enter();
-        seen.into_iter().zip(around).for_each(|(name, value)| self.scope.insert(name, Some(value.into())));
+        for (name, value) in seen.into_iter().zip(around) {
+            self.scope.insert(name, Some(value.into()));
+        }
         let made = self.subgraph(turns.body, args);
         self.scope.leave();
         let mut made = made?.into_iter();

@@ -24,18 +24,9 @@ impl Scope {
         self.get(name).is_some()
     }
 
-    /// Gives a name of the innermost graph.
-    pub(super) fn insert(&mut self, name: String, operand: Option<Operand>) {
-        if let Some(names) = self.0.last_mut() {
-            names.insert(name, operand);
-        }
-    }
-
-    /// Takes a name of the innermost graph away.
-    pub(super) fn remove(&mut self, name: &str) {
-        if let Some(names) = self.0.last_mut() {
-            names.remove(name);
-        }
+    /// Gives a name of the innermost graph. Whether it did not have it.
+    pub(super) fn insert(&mut self, name: String, operand: Option<Operand>) -> bool {
+        self.0.last_mut().is_none_or(|names| names.insert(name, operand).is_none())
     }
 
     /// A graph inside.
