@@ -56,20 +56,26 @@ mod field {
 const EXTERNAL: u64 = 1;
 
 impl<D: Device, T: Float> Weights<D, T> {
-    /// Writes the file of a function.
+    /// Writes the file of a function, where asked with external data.
     #[doc(hidden)]
-    pub fn __emitted_code_only_to_onnx(&self, path: &Path, exported: &Exported) -> Result<()>
+    pub fn __emitted_code_only_to_onnx(&self, path: &Path, exported: &Exported, external: bool) -> Result<()>
     where
         D: Blocking,
     {
-        self.device.wait(self.__emitted_code_only_to_onnx_async(path, exported))
+        self.device.wait(self.__emitted_code_only_to_onnx_async(path, exported, external))
     }
 
     /// The same, without blocking on the device.
     #[doc(hidden)]
-    pub async fn __emitted_code_only_to_onnx_async(&self, path: &Path, exported: &Exported) -> Result<()> {
+    pub async fn __emitted_code_only_to_onnx_async(
+        &self,
+        path: &Path,
+        exported: &Exported,
+        external: bool,
+    ) -> Result<()> {
         let words = self.host().await?;
-        save(path, exported, &tensors::<T>(self.spec, exported, words.as_slice()), MOST)
+        let most = if external { 0 } else { MOST };
+        save(path, exported, &tensors::<T>(self.spec, exported, words.as_slice()), most)
     }
 }
 
@@ -128,7 +134,7 @@ impl<'t> Initializer<'t> {
 fn save(path: &Path, exported: &Exported, tensors: &[Tensor<'_>], most: u64) -> Result<()> {
     let inside: Vec<Initializer<'_>> = tensors.iter().map(Initializer::inside).collect();
     let (begin, graph) = graph(exported, &inside);
-    if (exported.head.len() + begin.len()) as u64 + graph <= most {
+    if tensors.is_empty() || (exported.head.len() + begin.len()) as u64 + graph <= most {
         return write(path, exported, &inside);
     }
     let path = &whole::followed(path).map_err(Error::io(path))?;

@@ -298,19 +298,22 @@ fn other_weights_give_other_results() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// What a file computes, by the importer and the oracle, and the file as far as it is text.
+/// What a file computes, and the file as far as it is text.
 fn read_again(path: &std::path::Path, args: Vec<Tensor>) -> (Vec<Tensor>, String) {
     let bytes = std::fs::read(path).unwrap();
     std::fs::remove_file(path).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let imported =
-        import(&File::decode(bytes, None).unwrap(), &Bound::default(), proc_macro2::Span::call_site()).unwrap();
+    (evaluated(&File::decode(bytes, None).unwrap(), args), text)
+}
+
+/// What a file computes, by the importer and the oracle.
+fn evaluated(file: &File, args: Vec<Tensor>) -> Vec<Tensor> {
+    let imported = import(file, &Bound::default(), proc_macro2::Span::call_site()).unwrap();
     let (model, known) = imported.model("Again");
     let of_type =
         |tensor: &Tensor| Tensor::new(tensor.shape.clone(), Data::Float(model.float(), tensor.data.numbers()));
     let params = known.iter().map(|known| of_type(&known.elements())).collect();
-    let results = run(&model.functions[0], &model, &Env { args, params, ..Env::default() }).unwrap().results;
-    (results, text)
+    run(&model.functions[0], &model, &Env { args, params, ..Env::default() }).unwrap().results
 }
 
 fn temporary(name: &str) -> PathBuf {
@@ -339,6 +342,23 @@ fn what_was_imported_is_exported() {
     std::fs::remove_file(&path).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     assert!(["Loop", "words", "result_1", "table", "recurrent"].iter().all(|word| text.contains(word)));
+}
+
+/// What is written so is read so.
+#[test]
+fn parameters_are_exported_to_another_file() {
+    let (path, x) = (temporary("external"), stored("external x"));
+    External::embedded().unwrap().to_onnx_with_external_data(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let data = path.with_extension("onnx.data");
+    let file = File::decode(bytes, path.parent()).unwrap();
+    let elements = std::fs::read(&data).unwrap();
+    let results = evaluated(&file, vec![floats(&[3, 4], &x)]);
+    assert_near(&numbers(&results[0]), &stored("external y"));
+    // Each from a page on.
+    assert_eq!(elements.len(), 5 * 4096);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&data).unwrap();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// Methods of every model.
-const MODEL: [&str; 27] = [
+const MODEL: [&str; 29] = [
     "device",
     "init",
     "load",
@@ -31,6 +31,8 @@ const MODEL: [&str; 27] = [
     "to_cpu",
     "to_onnx",
     "to_onnx_async",
+    "to_onnx_with_external_data",
+    "to_onnx_with_external_data_async",
     "trainer",
     "views",
     "views_mut",
@@ -111,6 +113,7 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     let Some(suffix) = other_name.strip_prefix(&name) else { return false };
     match suffix {
         "_async" | "_arena_bytes" | "_encode" | "_flops" | "_to_onnx" | "_to_onnx_async" => true,
+        "_to_onnx_with_external_data" | "_to_onnx_with_external_data_async" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
         "_batch" | "_batch_async" | "_gradients" | "_gradients_async" => {
             !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub())

@@ -109,20 +109,33 @@ impl Exports {
     }
 }
 
-/// The method that writes a file, and that which does not block.
+/// The methods that write a file, and one with its parameters beside it.
 fn written(model: &Model, method: &Method, rt: &TokenStream) -> TokenStream {
     let Method { name, function, item } = method;
-    let (name, item) = (Ident::new(name, Span::call_site()), path(model, item));
-    let name_async = format_ident!("{name}_async");
-    let doc = format!(
+    let inside = format!(
         " Writes `{function}` as an ONNX file with the parameters that it reads, under the names of PyTorch's `state_dict`."
     );
+    let outside = format!(
+        " As `{name}`, with the parameters in a file of the same name with `.data` behind it (ONNX's external data), which belongs beside \
+         the first."
+    );
+    let more =
+        " Where these are more than 2 GiB, they are in a file beside it, of the same name with `.data` behind it.";
+    let name_outside = format!("{name}_with_external_data");
+    let item = path(model, item);
+    let inside = pair(name, &quote!(#[doc = #inside] #[doc = ""] #[doc = #more]), &quote!(&#item, false), rt);
+    let outside = pair(&name_outside, &quote!(#[doc = #outside]), &quote!(&#item, true), rt);
+    quote!(#inside #outside)
+}
+
+/// The method of that name, and that which does not block.
+fn pair(name: &str, docs: &TokenStream, how: &TokenStream, rt: &TokenStream) -> TokenStream {
     let doc_async = format!(" As `{name}`, without blocking.");
     let errors = format!(" As for `{name}`.");
+    let name = Ident::new(name, Span::call_site());
+    let name_async = format_ident!("{name}_async");
     quote_spanned! {Span::mixed_site()=>
-        #[doc = #doc]
-        ///
-        /// Files of more than 2 GiB have their tensors beside them, in a file of the same name with `.data` behind it.
+        #docs
         ///
         /// # Errors
         /// If the file cannot be written, or the device is lost.
@@ -130,7 +143,7 @@ fn written(model: &Model, method: &Method, rt: &TokenStream) -> TokenStream {
         where
             D: #rt::Blocking,
         {
-            self.weights.__emitted_code_only_to_onnx(::core::convert::AsRef::as_ref(&path), &#item)
+            self.weights.__emitted_code_only_to_onnx(::core::convert::AsRef::as_ref(&path), #how)
         }
 
         #[doc = #doc_async]
@@ -138,7 +151,7 @@ fn written(model: &Model, method: &Method, rt: &TokenStream) -> TokenStream {
         /// # Errors
         #[doc = #errors]
         pub async fn #name_async(&self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
-            self.weights.__emitted_code_only_to_onnx_async(::core::convert::AsRef::as_ref(&path), &#item).await
+            self.weights.__emitted_code_only_to_onnx_async(::core::convert::AsRef::as_ref(&path), #how).await
         }
     }
 }
