@@ -4,6 +4,7 @@
 //! dimensions are equal exactly when their polynomials are. Divisions that do not come out even stay
 //! as one opaque atom.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -123,22 +124,21 @@ impl Dim {
         if self == by {
             return Some(Dim::from(1));
         }
-        let [(divisor, c)] = by.terms.as_slice() else {
-            return None;
-        };
-        let mut map = BTreeMap::new();
-        for (atoms, coefficient) in self.terms.iter() {
-            if coefficient % c != 0 {
-                return None;
-            }
-            let mut rest = atoms.clone();
-            for atom in divisor {
-                let at = rest.iter().position(|a| a == atom)?;
-                rest.remove(at);
-            }
-            *map.entry(rest).or_insert(0) += coefficient / c;
+        let by_lead = by.lead()?;
+        let (mut quotient, mut rest) = (Dim::from(0), self.clone());
+        // Each step takes the leading term away, and a quotient has no more terms than the dividend, but where terms cancel out.
+        for _ in 0..=self.terms.len() * by.terms.len() {
+            let Some(lead) = rest.lead() else { return Some(quotient) };
+            let term = monomial_quotient(lead, by_lead)?;
+            rest = rest - term.clone() * by.clone();
+            quotient = quotient + term;
         }
-        Some(Dim::from_map(map))
+        None
+    }
+
+    /// The term that leads in an order that products keep: that of most names, and among these that of the first names.
+    fn lead(&self) -> Option<&(Vec<Atom>, i64)> {
+        self.terms.iter().max_by_key(|(atoms, _)| (atoms.len(), Reverse(atoms)))
     }
 
     /// Whether it is a multiple of a number, whatever its names are.
@@ -384,6 +384,16 @@ impl fmt::Debug for Atom {
     }
 }
 
+/// The exact quotient of two terms.
+fn monomial_quotient((atoms, coefficient): &(Vec<Atom>, i64), (by, c): &(Vec<Atom>, i64)) -> Option<Dim> {
+    let mut rest = atoms.clone();
+    for atom in by {
+        let at = rest.iter().position(|own| own == atom)?;
+        rest.remove(at);
+    }
+    (coefficient % c == 0).then(|| Dim::from_map(BTreeMap::from([(rest, coefficient / c)])))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,6 +407,25 @@ mod tests {
         let odd = Dim::from(32) * b.clone() - Dim::from(1);
         assert_eq!(odd.floor_div(&Dim::from(2)), Dim::from(16) * b.clone() - Dim::from(1));
         assert_eq!(odd.floor_div(&Dim::from(3)).to_string(), "div(32*B - 1, 3)");
+    }
+
+    #[test]
+    fn sums_are_divided_by_sums() {
+        let (b, t, p) = (Dim::name("B"), Dim::name("T"), Dim::name("P"));
+        let all = || [b.clone(), t.clone() + p.clone(), Dim::from(3) * t.clone() - b.clone() + Dim::from(1)];
+        for (x, y) in all().into_iter().flat_map(|x| all().map(|y| (x.clone(), y))) {
+            let product = x.clone() * y.clone() * Dim::from(4);
+            assert_eq!(product.exact_div(&y), Some(x * Dim::from(4)), "{product} by {y}");
+            assert_eq!((product + Dim::from(1)).exact_div(&y), None);
+        }
+        // Where terms of the product cancel out.
+        let difference = |power: &dyn Fn(&Dim) -> Dim| power(&t) - power(&p);
+        let cubes = difference(&|x| x.clone() * x.clone() * x.clone());
+        let quotient = t.clone() * t.clone() + t.clone() * p.clone() + p.clone() * p.clone();
+        assert_eq!(cubes.exact_div(&difference(&Dim::clone)), Some(quotient));
+        assert_eq!(t.exact_div(&(t.clone() + p.clone())), None);
+        assert_eq!(Dim::from(0).exact_div(&(t.clone() + p)), Some(Dim::from(0)));
+        assert_eq!(t.exact_div(&Dim::from(0)), None);
     }
 
     #[test]

@@ -403,3 +403,29 @@ fn empty_tensors_become_kernels() {
         assert_eq!(run(&file, &[x])[0].shape, [2, 0, 5]);
     }
 }
+
+/// Weighted neighbours of an axis of any extent, beside those of the same extent as a number.
+#[test]
+fn images_of_any_extent_are_resized_smoothly() {
+    let numbers: Vec<f64> = (0..10).map(|k| f64::from(k * k % 7)).collect();
+    for (mode, transform, factor) in [
+        ("linear", "half_pixel", 2.0),
+        ("linear", "asymmetric", 3.0),
+        ("cubic", "pytorch_half_pixel", 2.0),
+        ("cubic", "half_pixel_symmetric", 4.0),
+    ] {
+        let nodes = || {
+            let how = vec![text("mode", mode), text("coordinate_transformation_mode", transform)];
+            vec![node("Resize", &["x", "", "scales"], &["y"], how)]
+        };
+        let scales = || vec![floats("scales", &[3], &[1.0, factor, 1.0])];
+        for extent in [1, 2, 5] {
+            let x = f32s(&[1, extent, 2], &numbers[..2 * extent]);
+            let free = [Extent::DimValue(1), Extent::DimParam("H".into()), Extent::DimValue(2)];
+            let free = model(nodes(), vec![input("x", FLOAT, &free)], &["y"], scales());
+            let known = model(nodes(), vec![argument("x", &x)], &["y"], scales());
+            let args = std::slice::from_ref(&x);
+            is_near(&run(&free, args)[0], &run(&known, args)[0]);
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Images of other extents: each axis is resized on its own.
 //!
 //! Always: where each element of the result lies between elements of the argument, and their weights, are computed at build time
-//! in f64; the graph has moves for nearest neighbours, and otherwise a product with the matrix of weights.
+//! in f64; the graph has moves for nearest neighbours, and otherwise a product with the matrix of weights, or sums of neighbours where
+//! an axis may have any extent.
 
 use super::super::Failure;
 use super::super::node::{Made, Node};
@@ -46,6 +47,9 @@ enum Transform {
 /// The largest factor of an axis of which the number of elements is not known.
 const MOST: i64 = 1 << 20;
 
+/// The largest factor of such an axis where neighbours are weighted: each element between two others has nodes of its own.
+const PHASES: i64 = 16;
+
 /// Numbers that are kept for an element of the result: where it lies, and which element is nearest.
 const OF_A_PLACE: i64 = 4;
 
@@ -71,6 +75,14 @@ struct Along {
     scale: f64,
     /// The part that is read, of crops.
     roi: [f64; 2],
+}
+
+impl Along {
+    /// The factor, if it is whole.
+    fn factor(&self) -> Option<i64> {
+        let whole = self.scale as i64;
+        (self.scale.fract() == 0.0 && self.to == self.from.clone() * Dim::from(whole)).then_some(whole)
+    }
 }
 
 /// An axis with known extents.
@@ -283,14 +295,20 @@ fn extents(own: &Along) -> Made<Extents> {
     match (own.from.as_const(), own.to.as_const()) {
         (Some(from), Some(to)) if from > 0 && to >= 0 => Ok(Extents { from, to }),
         (Some(_), Some(_)) => Err(Failure::new(format!("{} elements are not resized to {}", own.from, own.to))),
-        _ => Err(Failure::new(format!("{} elements resized to {} are to be numbers", own.from, own.to))),
+        _ => Err(Failure::new(free(own))),
     }
+}
+
+/// What is said of an extent that is not known, and is to be.
+fn free(own: &Along) -> String {
+    let mut names = vec![];
+    own.from.names(&mut |name| names.push(format!("`{name}`")));
+    format!("{} elements are resized to {}, for which {} is to be a number", own.from, own.to, names.join(" and "))
 }
 
 /// The nearest neighbours along an axis.
 fn nearest(n: &mut Node<'_>, x: Value, request: &Request, own: &Along, rounding: Rounding) -> Made {
-    let factor = (own.scale.fract() == 0.0 && own.to == own.from.clone() * Dim::from(own.scale as i64))
-        .then_some(own.scale as i64);
+    let factor = own.factor();
     // The pattern of a whole factor is that of any extent, unless it depends on where the axis ends.
     let depends = matches!(request.transform, Transform::AlignCorners | Transform::Crop);
     let known = match (own.from.as_const(), factor) {
@@ -306,7 +324,7 @@ fn nearest(n: &mut Node<'_>, x: Value, request: &Request, own: &Along, rounding:
         return repeated(n, x, own, factor);
     }
     if own.from.as_const().is_none() {
-        return Err(Failure::new(format!("{} elements resized to {} are to be numbers", own.from, own.to)));
+        return Err(Failure::new(free(own)));
     }
     let made = picked(n, x, own.axis, &at)?;
     beyond(n, made, request, own.axis, &sources)
@@ -368,8 +386,50 @@ fn beyond(n: &mut Node<'_>, made: Value, request: &Request, axis: usize, sources
     Ok(n.b.select(is_beyond, fill, made)?)
 }
 
+/// Weighted neighbours along an axis that may have any extent, where there is a whole factor: neighbours at the same distances have the
+/// same weights for every so many elements of the result.
+fn phases(n: &mut Node<'_>, x: Value, request: &Request, own: &Along, factor: i64) -> Made {
+    let reach = tap_count(request, own.scale) / 2;
+    let middle = 2 * reach;
+    let sample = Extents { from: 2 * middle + 1, to: (2 * middle + 1) * factor };
+    let sources = sources(request, own, sample);
+    // Neighbours beyond the axis are its ends.
+    let mut wide = vec![n.b.slice(x, own.axis, 0.into(), 1.into())?; reach as usize];
+    wide.push(x);
+    let last = n.b.slice(x, own.axis, own.from.clone() - 1.into(), 1.into())?;
+    wide.extend(vec![last; reach as usize]);
+    let wide = n.b.prim(Prim::Concat { axis: own.axis }, &wide)?;
+    let mut shape = n.b.shape(x);
+    shape.insert(own.axis + 1, 1.into());
+    let mut all = vec![];
+    for &source in sources.iter().skip((middle * factor) as usize).take(factor as usize) {
+        let mut sum = None;
+        for (at, weight) in taps(request, own.scale, source, sample.from) {
+            let start = Dim::from(at as i64 - middle + reach);
+            let neighbour = n.b.slice(wide, own.axis, start, own.from.clone())?;
+            let part = n.b.with(MapOp::Mul, neighbour, weight)?;
+            sum = Some(sum.map_or(Ok(part), |sum| n.b.add(sum, part))?);
+        }
+        let Some(sum) = sum else { unreachable!("there are neighbours") };
+        all.push(n.b.reshape(sum, &shape)?);
+    }
+    let made = n.b.prim(Prim::Concat { axis: own.axis + 1 }, &all)?;
+    shape.remove(own.axis + 1);
+    shape[own.axis] = own.to.clone();
+    Ok(n.b.reshape(made, &shape)?)
+}
+
+/// The whole factor of an axis whose extent is not known, if what becomes of it is the same everywhere, but at its ends.
+fn regular(request: &Request, own: &Along) -> Option<i64> {
+    let depends = request.exclude_outside || matches!(request.transform, Transform::AlignCorners | Transform::Crop);
+    own.factor().filter(|factor| own.from.as_const().is_none() && !depends && *factor <= PHASES)
+}
+
 /// Weighted neighbours along an axis, as a product with the matrix of the weights.
 fn weighted(n: &mut Node<'_>, x: Value, request: &Request, own: &Along) -> Made {
+    if let Some(factor) = regular(request, own) {
+        return phases(n, x, request, own, factor);
+    }
     let (known, rank) = (extents(own)?, n.b.rank(x));
     if rank > 24 {
         return Err(Failure::new("more than 24 axes"));
