@@ -95,7 +95,10 @@ impl<T: Float> Weights<Cpu, T> {
         for (&path, origin) in paths.iter().zip(origins) {
             let mut file = BufReader::new(origin.open(path)?);
             if hash(&mut file, origin).map_err(Error::io(path))? != origin.hash {
-                return Err(origin.is_another(path));
+                let beside = if origin.external.is_empty() { "" } else { ", or its external data do" };
+                let own = format!("that which `{}` was built from", origin.name);
+                let reason = format!("it differs from {own} in more than the parameters{beside}");
+                return Err(Error::Format { path: path.into(), reason });
             }
             weights.read_origin(path, file, origin)?;
         }
@@ -135,20 +138,16 @@ impl Origin {
         let parts: Vec<(PathBuf, u64)> = iter::once((path.to_owned(), self.len)).chain(beside).collect();
         for (path, len) in &parts {
             let found = path.metadata().map_err(Error::io(path))?;
-            if !found.is_file() || found.len() != *len {
-                return Err(self.is_another(path));
+            let (name, bytes) = (self.name, found.len());
+            if !found.is_file() {
+                return Err(Error::Format { path: path.clone(), reason: "it is no file".into() });
+            }
+            if bytes != *len {
+                let reason = format!("it has {bytes} bytes, and that which `{name}` was built from has {len}");
+                return Err(Error::Format { path: path.clone(), reason });
             }
         }
         Ok(Joined::new(parts))
-    }
-
-    /// What is said of a file with other bytes.
-    fn is_another(&self, path: &Path) -> Error {
-        let beside = if self.external.is_empty() { "" } else { ", or one of its external data is not" };
-        Error::Format {
-            path: path.into(),
-            reason: format!("it is not the file that `{}` was built from{beside}", self.name),
-        }
     }
 }
 

@@ -41,6 +41,10 @@ impl File {
     /// Where it is no ONNX file. What is wrong with the others, [`import`](super::import) says with all the rest.
     pub fn decode(bytes: Vec<u8>, folder: Option<&Path>) -> Result<File, Vec<Refusal>> {
         let bytes = Bytes::from(bytes);
+        if bytes.starts_with(b"version https://git-lfs") {
+            let reason = "this is a pointer of Git LFS to the file, which `git lfs pull` fetches";
+            return Err(vec![Refusal::of_file(reason)]);
+        }
         let no_file = |why| vec![Refusal::of_file(format!("this is no ONNX file: {why}"))];
         let mut model = ModelProto::decode(bytes.clone()).map_err(no_file)?;
         let mut claims = vec![];

@@ -87,6 +87,8 @@ fn damaged_bytes_are_errors() {
     });
     let text = File::decode(b"# not a model".to_vec(), None).unwrap_err();
     assert!(text[0].to_string().starts_with("this is no ONNX file: "), "{}", text[0]);
+    let pointer = File::decode(b"version https://git-lfs.github.com/spec/v1\n".to_vec(), None).unwrap_err();
+    assert!(pointer[0].to_string().contains("`git lfs pull`"), "{}", pointer[0]);
 }
 
 /// What libFuzzer kept, as each of these files reaches a part of the importer that the others do not.

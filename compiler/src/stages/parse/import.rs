@@ -78,17 +78,28 @@ fn arg(content: ParseStream) -> syn::Result<ImportArg> {
     }
     let dim = content.parse()?;
     let offset = match content.parse::<Option<Token![+]>>()? {
-        Some(_) => bound(&content.parse()?)?,
-        None if content.parse::<Option<Token![-]>>()?.is_some() => -bound(&content.parse()?)?,
+        Some(_) => bound(&number(content)?)?,
+        None if content.parse::<Option<Token![-]>>()?.is_some() => -bound(&number(content)?)?,
         None => 0,
     };
     // A bound is for what a call chooses.
     let is_bare = scale == 1 && offset == 0;
     let bound = match is_bare && content.parse::<Option<Token![<=]>>()?.is_some() {
-        true => Some(bound(&content.parse()?)?),
+        true => Some(bound(&number(content)?)?),
         false => None,
     };
     Ok(ImportArg { name, value: ImportValue::Dim { scale, name: dim, offset }, bound })
+}
+
+/// The number behind a name.
+fn number(content: ParseStream) -> syn::Result<syn::LitInt> {
+    match content.peek(syn::LitInt) {
+        true => content.parse(),
+        false => {
+            Err(content
+                .error("expected a number: what a dimension is has one name, as `B`, `2 * B + 1` and `B <= 512`"))
+        }
+    }
 }
 
 /// The largest value of a dimension.

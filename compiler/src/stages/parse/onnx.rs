@@ -53,7 +53,7 @@ fn read(import: &Import, bytes: Vec<u8>, folder: Option<&Path>, diags: &mut Diag
     let origin = onnx::origin(&model, &tensors, &file, import.file.token()).map_err(|why| vec![why])?;
     let Options { memory, precision, storage, deterministic } = options::options(&import.attrs, diags);
     if storage.is_some() || precision != Precision::default() {
-        let message = format!("what the parameters of `{}` are is what its file says", import.name);
+        let message = format!("what `{}` computes in, and its parameters are, is what its file says", import.name);
         let report = Diagnostic::new(Code::WrongAttribute, import.name.span(), message);
         diags.push(report.help(format!("let it be a block of a model that has the option: `body: {}`", import.name)));
     }
