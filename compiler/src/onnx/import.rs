@@ -150,7 +150,8 @@ impl<'f> Importer<'f> {
         let mut names = Names::default();
         for input in &graph.input {
             let refusal = |why| Refusal::of_file(format!("argument `{}`: {why}", input.name));
-            if self.scope.contains_key(&input.name) || self.is_bound(input).map_err(refusal)? {
+            // What is said of an argument is worth more than the default that the file has for it.
+            if self.is_bound(input).map_err(refusal)? || self.scope.contains_key(&input.name) {
                 continue;
             }
             let ty = self.type_of(input).map_err(refusal)?;

@@ -183,7 +183,11 @@ impl Known {
         }
         let data = &self.elements().data;
         let first = (!data.is_empty()).then(|| data.element(0))?;
-        (1..data.len()).all(|at| data.element(at) == first).then_some(first)
+        let is_one = (1..data.len()).all(|at| data.element(at) == first);
+        is_one.then(|| {
+            self.elements.decides.set(true);
+            first
+        })
     }
 }
 

@@ -110,7 +110,7 @@ fn elements_are_found_wherever_they_are() {
     let mut file = model(nodes, vec![x()], &["y"], vec![w, yes]);
     file.functions = vec![function];
     file.opset_import.push(OperatorSetIdProto { domain: "own".into(), version: 1 });
-    let (made, origin) = folder.opened(&file, Tensor::floats(&[2], vec![0.25, 0.5]));
+    let (made, origin) = folder.opened(&file, Tensor::floats([2], vec![0.25, 0.5]));
     assert_eq!(made, [318.25, 429.5]);
     let (origin, own) = (origin.unwrap(), file.encode_to_vec().len());
     assert_eq!((origin.len, &origin.external), (own as u64, &vec![("a.data".into(), 12), ("parts/b.data".into(), 20)]));
@@ -127,7 +127,7 @@ fn an_element_that_decides_a_shape_is_part_of_the_program() {
     let shape = at(integers("shape", &[0, 0]), &[("location", "a.data")]);
     let reshape = node("Reshape", &["x", "shape"], &["y"], vec![]);
     let (made, origin) =
-        folder.opened(&model(vec![reshape], vec![x()], &["y"], vec![shape]), Tensor::floats(&[2], vec![3.0, 4.0]));
+        folder.opened(&model(vec![reshape], vec![x()], &["y"], vec![shape]), Tensor::floats([2], vec![3.0, 4.0]));
     assert_eq!((made, origin.unwrap().tensors.len()), (vec![3.0, 4.0], 0));
 }
 
@@ -142,7 +142,7 @@ fn tensors_of_one_place_are_one_parameter() {
         || vec![node("MatMul", &["x", "encoder"], &["h"], vec![]), node("MatMul", &["h", "decoder"], &["y"], vec![])];
     let x = input("x", FLOAT, &[Extent::DimValue(1), Extent::DimValue(square[0])]);
     let file = |known| model(nodes(), vec![x.clone()], &["y"], known);
-    let zeros = || Tensor::floats(&[1, side], vec![0.0; side]);
+    let zeros = || Tensor::floats([1, side], vec![0.0; side]);
     let (_, origin) = folder.opened(&file(vec![w("encoder", &square), w("decoder", &square)]), zeros());
     let origin = origin.unwrap();
     assert_eq!((origin.tensors.len(), origin.constants.len()), (1, 0));
@@ -152,7 +152,7 @@ fn tensors_of_one_place_are_one_parameter() {
     assert!(origin.unwrap_err().to_string().contains("lie on those of another tensor"));
     // Nor may many ask for more than there is.
     let many = (0..3).map(|k| {
-        at(floats(&format!("w{k}"), &[1 << k, 1, square[0] * square[0] >> k], &[]), &[("location", "a.data")])
+        at(floats(&format!("w{k}"), &[1 << k, 1, (square[0] * square[0]) >> k], &[]), &[("location", "a.data")])
     });
     let refusals = folder.refusals(&file(many.collect()));
     assert_eq!(refusals[0], "its tensors have 4320000 bytes in other files, and these have only 1440000");
@@ -174,7 +174,7 @@ fn a_place_that_decides_is_no_parameter() {
     for order in [[0, 1, 2, 3], [2, 0, 1, 3]] {
         let nodes = order.map(|number| nodes[number].clone()).to_vec();
         let file = model(nodes, vec![x()], &["y"], vec![here(floats("w", &[2], &[]))]);
-        let (made, origin) = folder.opened(&file, Tensor::floats(&[2], vec![1.0, 1.0]));
+        let (made, origin) = folder.opened(&file, Tensor::floats([2], vec![1.0, 1.0]));
         assert_eq!(made, [7.0, 13.0]);
         assert!(origin.unwrap().tensors.iter().flat_map(|(_, held)| held).all(|held| held.in_program));
     }
@@ -191,7 +191,7 @@ fn a_file_of_many_names_is_read_once() {
         node("Add", &["one", "b"], &["two"], vec![]),
         node("Add", &["two", "c"], &["y"], vec![]),
     ];
-    let (made, origin) = folder.opened(&model(nodes, vec![x()], &["y"], known), Tensor::floats(&[2], vec![0.0, 0.0]));
+    let (made, origin) = folder.opened(&model(nodes, vec![x()], &["y"], known), Tensor::floats([2], vec![0.0, 0.0]));
     assert_eq!((made, origin.unwrap().external), (vec![3.0, 6.0], vec![("a.data".into(), 8)]));
 }
 
@@ -257,5 +257,5 @@ fn what_is_no_file_is_not_read() {
     std::os::unix::fs::symlink(Path::new("parts/real"), folder.0.join("link")).unwrap();
     let sum = node("Add", &["x", "w"], &["y"], vec![]);
     let file = model(vec![sum], vec![x()], &["y"], vec![at(floats("w", &[2], &[]), &[("location", "link")])]);
-    assert_eq!(folder.opened(&file, Tensor::floats(&[2], vec![0.0, 0.0])).0, [1.0, 2.0]);
+    assert_eq!(folder.opened(&file, Tensor::floats([2], vec![0.0, 0.0])).0, [1.0, 2.0]);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use precast_compiler::diag::Diags;
-use precast_compiler::ir::Dim;
+use precast_compiler::ir::{DType, Dim};
 use precast_compiler::onnx::proto::FunctionProto;
 use precast_compiler::stages::parse::{Texts, texts};
 
@@ -154,4 +154,19 @@ fn arguments_of_an_import_do_not_contradict_each_other() {
     assert_eq!(said("b = B <= 0"), "a dimension is from 1 to 2147483647");
     assert_eq!(said("b = B <= 5000000000"), "a dimension is from 1 to 2147483647");
     assert!(said("\"past + 1\" = B <= 4, c = B").contains("cannot be read"));
+}
+
+/// An initializer is the default of an argument of its name.
+#[test]
+fn an_argument_with_a_default_can_be_a_number() {
+    let by = |given: &[(&str, Dim)]| {
+        let known = TensorProto { dims: vec![1], ..integers("by", &[3]) };
+        let args = vec![input("x", INT64, &[Extent::DimValue(2)]), input("by", INT64, &[Extent::DimValue(1)])];
+        let file = model(vec![node("Mul", &["x", "by"], &["y"], vec![])], args, &["y"], vec![known]);
+        let (model, _) = bound(&file, given).unwrap().model("Net");
+        let x = Tensor::new(vec![2], Data::Int(DType::I64, vec![1, 10]));
+        oracle::run(&model.functions[0], &model, &Env { args: vec![x], ..Env::default() }).unwrap().results.remove(0)
+    };
+    assert_eq!(by(&[]).data.numbers(), [3.0, 30.0]);
+    assert_eq!(by(&[("by", Dim::from(5))]).data.numbers(), [5.0, 50.0]);
 }

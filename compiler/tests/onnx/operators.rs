@@ -349,8 +349,12 @@ fn loops_that_change_shapes_are_written_out() {
         node("Slice", &["w", "from", "to"], &["part"], vec![]),
         node("Add", &["s", "part"], &["t"], vec![]),
     ];
-    let made = run(&turning(nodes, &["d", "t"], Some(2)).unwrap(), &[f32s(&[2], &[5.0, 6.0])]);
+    let made = run(&turning(nodes.clone(), &["d", "t"], Some(2)).unwrap(), &[f32s(&[2], &[5.0, 6.0])]);
     is_near(&made[0], &f32s(&[2], &[16.0, 17.0]));
+    // With what each turn leaves.
+    let made = run(&turning(nodes, &["d", "t", "part"], Some(2)).unwrap(), &[f32s(&[2], &[5.0, 6.0])]);
+    is_near(&made[0], &f32s(&[2], &[16.0, 17.0]));
+    is_near(&made[1], &f32s(&[2, 1], &[1.0, 10.0]));
 }
 
 #[test]
@@ -428,4 +432,8 @@ fn images_of_any_extent_are_resized_smoothly() {
             is_near(&run(&free, args)[0], &run(&known, args)[0]);
         }
     }
+    let none = node("Resize", &["x", "", "", "sizes"], &["y"], vec![text("mode", "linear"), int("antialias", 1)]);
+    let x = input("x", FLOAT, &[Extent::DimParam("H".into())]);
+    let found = reasons(&model(vec![none], vec![x], &["y"], vec![integers("sizes", &[0])]));
+    assert_eq!(found, ["`y` (Resize, opset 18): H elements are not resized to 0"]);
 }

@@ -205,9 +205,9 @@ impl Importer<'_> {
 
     /// The only result of an operator with an axis.
     fn call(&mut self, name: &str, axis: i64, inputs: Vec<Operand>) -> Result<Operand, Option<Failure>> {
-        let attribute =
-            |name: &str| AttributeProto { name: name.into(), i: axis, ints: vec![axis], ..Default::default() };
-        let proto = NodeProto { attribute: vec![attribute("axis"), attribute("axes")], ..NodeProto::default() };
+        let own = if name == "Unsqueeze" { "axes" } else { "axis" };
+        let attribute = AttributeProto { name: own.into(), i: axis, ints: vec![axis], ..Default::default() };
+        let proto = NodeProto { attribute: vec![attribute], ..NodeProto::default() };
         let Some(operator) = operators::operator("", name) else { unreachable!("`{name}` is an operator") };
         let made = self.apply(operator, &proto, inputs.into_iter().map(Some).collect())?;
         made.into_iter().next().ok_or(None)

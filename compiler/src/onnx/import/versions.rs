@@ -1,7 +1,7 @@
 //! Versions of operators: what a file says of them in, the version of a node's operator out.
 
 use super::super::Refusal;
-use super::super::proto::{GraphProto, ModelProto, OperatorSetIdProto};
+use super::super::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use std::ops::RangeInclusive;
 
 /// The versions of ONNX's operators whose meaning is known.
@@ -17,10 +17,17 @@ pub(super) fn check(model: &ModelProto, graph: &GraphProto) -> Result<(), Vec<Re
     };
     let mut refusals: Vec<Refusal> = unknown.map(|own| Refusal::of_file(reason(own))).collect();
     // The first two versions of the format have no place for it.
-    let is_said = model.ir_version < 3 || model.opset_import.iter().any(|own| is_onnx(&own.domain));
-    if !is_said && graph.node.iter().any(|node| is_onnx(&node.domain)) {
-        refusals.push(Refusal::of_file("it does not say which version of ONNX's operators it means (`opset_import`)"));
-    }
+    let is_silent = |nodes: &[NodeProto], opsets: &[OperatorSetIdProto]| {
+        let is_said = model.ir_version < 3 || opsets.iter().any(|own| is_onnx(&own.domain));
+        !is_said && nodes.iter().any(|node| is_onnx(&node.domain))
+    };
+    let silent = |what: &str| {
+        let reason = format!("{what} does not say which version of ONNX's operators it means (`opset_import`)");
+        Refusal::of_file(reason)
+    };
+    refusals.extend(is_silent(&graph.node, &model.opset_import).then(|| silent("it")));
+    let functions = model.functions.iter().filter(|of| is_silent(&of.node, &of.opset_import));
+    refusals.extend(functions.map(|of| silent(&format!("its function `{}`", of.name))));
     if refusals.is_empty() { Ok(()) } else { Err(refusals) }
 }
 

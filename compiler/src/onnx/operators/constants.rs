@@ -24,7 +24,11 @@ pub(super) const OPERATORS: &[Operator] = &[
 /// A large tensor is a weight with the name of the result.
 fn constant(n: &mut Node<'_>) -> Made<Operand> {
     let known = match n.large_tensor("value")? {
-        Some(known) => return Ok(Operand::Known(Rc::new(known))),
+        Some(known) if known.is_raw() => return Ok(Operand::Known(Rc::new(known))),
+        Some(known) => {
+            n.room(known.len() as i64)?;
+            return Ok(Operand::Known(Rc::new(known)));
+        }
         None => numbers(n)?,
     };
     // A function may be called many times.

@@ -115,10 +115,15 @@ fn counts(n: &mut Node<'_>, x: Value, windows: &[Window], ends: &[Dim]) -> Made 
 /// The `p`-th root of the sum of `p`-th powers.
 fn lp(n: &mut Node<'_>) -> Made {
     let x = n.arg(0)?;
-    let (Sliding { windows, .. }, p) = (windows(n, x)?, n.int("p", 2) as f64);
+    let (Sliding { windows, .. }, p) = (windows(n, x)?, exponent(n));
     let powers = powers(n, x, p)?;
     let sum = n.b.prim(Prim::WindowReduce { op: ReduceOp::Sum, windows }, &[powers])?;
     root(n, sum, p)
+}
+
+/// A float in the first version.
+fn exponent(n: &Node<'_>) -> f64 {
+    if n.opset < 2 { n.float("p", 2.0) } else { n.int("p", 2) as f64 }
 }
 
 fn powers(n: &mut Node<'_>, x: Value, p: f64) -> Made {
@@ -153,7 +158,7 @@ fn global(n: &mut Node<'_>, make: fn(&mut Node<'_>, Value, &[usize]) -> Made) ->
 }
 
 fn global_lp(n: &mut Node<'_>, x: Value, axes: &[usize]) -> Made {
-    let p = n.int("p", 2) as f64;
+    let p = exponent(n);
     let powers = powers(n, x, p)?;
     let sum = n.b.reduce_keep(ReduceOp::Sum, powers, axes)?;
     root(n, sum, p)

@@ -212,7 +212,10 @@ fn by_sizes(n: &Node<'_>, x: Value, axes: &[usize], policy: &str) -> Made<Vec<Al
         let scale = match (from.as_const(), to.as_const()) {
             (Some(from), Some(to)) if from > 0 && to >= 0 => Some(to as f64 / from as f64),
             (Some(_), Some(_)) => None,
-            _ => to.exact_div(&from).and_then(|factor| factor.as_const()).map(|factor| factor as f64),
+            _ => {
+                let factor = to.exact_div(&from).and_then(|factor| factor.as_const());
+                factor.filter(|factor| *factor > 0).map(|factor| factor as f64)
+            }
         };
         let scale = scale.ok_or_else(|| Failure::new(format!("{from} elements are not resized to {to}")))?;
         Ok(Along { axis, from, to, scale, roi: [0.0, 1.0] })
@@ -422,7 +425,7 @@ fn phases(n: &mut Node<'_>, x: Value, request: &Request, own: &Along, factor: i6
 /// The whole factor of an axis whose extent is not known, if what becomes of it is the same everywhere, but at its ends.
 fn regular(request: &Request, own: &Along) -> Option<i64> {
     let depends = request.exclude_outside || matches!(request.transform, Transform::AlignCorners | Transform::Crop);
-    own.factor().filter(|factor| own.from.as_const().is_none() && !depends && *factor <= PHASES)
+    own.factor().filter(|factor| own.from.as_const().is_none() && !depends && (1..=PHASES).contains(factor))
 }
 
 /// Weighted neighbours along an axis, as a product with the matrix of the weights.
